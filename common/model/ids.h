@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace baton {
+
+// Number of a task, unique in the cluster for ever, above 0. A string in JSON, because browsers
+// do not keep integers above 2^53.
+using TaskId = uint64_t;
+// Number of a leadership term, above 0 once somebody led.
+using Epoch = uint64_t;
+
+// Reads a decimal task id without sign, leading zeros or blanks.
+std::optional<TaskId> parseTaskId(std::string_view text);
+
+// True for ids that people give (runner, worker, node, cluster): 1 to 64 of A-Z a-z 0-9 . _ - and,
+// with `colon`, ":".
+bool isValidName(std::string_view text, bool colon = false);
+
+}  // namespace baton

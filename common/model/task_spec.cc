@@ -1,0 +1,360 @@
+#include "common/model/task_spec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "common/base/duration_text.h"
+
+namespace baton {
+namespace {
+
+constexpr Millis kLongest{366LL * 86'400'000};
+constexpr size_t kLabelsMax = 32;
+constexpr size_t kArgsMax = 4096;
+constexpr size_t kMembersMax = 4096;
+
+void checkText(JsonReader& reader, std::string_view field, const std::string& text) {
+  if (text.find('\0') != text.npos) reader.fail(field, "has a NUL character");
+}
+
+void checkEnvironment(JsonReader& reader, std::string_view field,
+                      const std::map<std::string, std::string>& variables) {
+  for (const auto& [name, value] : variables) {
+    const bool plain = !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
+                       std::all_of(name.begin(), name.end(), [](char c) {
+                         return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                                (c >= '0' && c <= '9');
+                       });
+    const std::string where = fmt::format("{}.{}", field, truncateUtf8(name, 80));
+    if (!plain) {
+      reader.fail(where, "is not a variable name; expected letters, digits and _");
+    } else if (name.starts_with("BATON_")) {
+      reader.fail(where, "names beginning with BATON_ are set by baton");
+    }
+    checkText(reader, where, value);
+  }
+}
+
+void readLabels(JsonReader& reader, LabelMap& labels) {
+  reader.stringMap("labels", labels, kLabelsMax);
+  for (const auto& [name, value] : labels) {
+    if (!isValidName(name) || !isValidName(value)) {
+      reader.fail(fmt::format("labels.{}", truncateUtf8(name, 80)),
+                  "names and values have 1 to 64 of A-Z a-z 0-9 . _ -");
+    }
+  }
+}
+
+void readRetry(JsonReader& task, RetryPolicy& retry) {
+  const Json* json = task.object("retry");
+  if (json == nullptr) return;
+  JsonReader reader(*json, task.pathOf("retry"));
+  bool on_lost = false;
+  reader.integer("max", retry.max, 0, 1'000)
+      .duration("delay", retry.delay, kLongest)
+      .number("backoff", retry.backoff, 1.0, 100.0)
+      .duration("max_delay", retry.max_delay, kLongest)
+      .boolean("on_lost", on_lost);
+  if (on_lost) {
+    reader.fail(Error(ErrorCode::Unsupported, "true is not supported by this version of baton",
+                      reader.pathOf("on_lost")));
+  }
+  if (const Status read = reader.finish(); !read.ok()) task.fail(read.error());
+}
+
+void readCallback(JsonReader& task, CallbackSpec& callback) {
+  const Json* json = task.object("callback");
+  if (json == nullptr) return;
+  JsonReader reader(*json, task.pathOf("callback"));
+  std::string on_failure = "finish";
+  callback.on = {"finished", "failed"};
+  reader.string("url", callback.url, 2'000)
+      .strings("on", callback.on, 4)
+      .boolean("wait", callback.wait)
+      .string("on_failure", on_failure);
+  if (!callback.url.starts_with("http://") && !callback.url.starts_with("https://")) {
+    reader.fail("url", "expected an http:// or https:// address");
+  }
+  for (const std::string& event : callback.on) {
+    if (event != "finished" && event != "failed" && event != "terminated" && event != "skipped") {
+      reader.fail("on", fmt::format("\"{}\" is not one of finished, failed, terminated, skipped",
+                                    truncateUtf8(event, 40)));
+    }
+  }
+  std::sort(callback.on.begin(), callback.on.end());
+  callback.on.erase(std::unique(callback.on.begin(), callback.on.end()), callback.on.end());
+  if (on_failure != "finish" && on_failure != "fail") {
+    reader.fail("on_failure", fmt::format("is \"{}\", expected finish or fail",
+                                          truncateUtf8(on_failure, 40)));
+  }
+  callback.on_failure = on_failure == "fail" ? CallbackSpec::OnFailure::Fail
+                                             : CallbackSpec::OnFailure::Finish;
+  if (const Status read = reader.finish(); !read.ok()) task.fail(read.error());
+}
+
+void readPolicy(JsonReader& reader, TaskPolicy& policy) {
+  readLabels(reader, policy.labels);
+  readRetry(reader, policy.retry);
+  reader.duration("timeout", policy.timeout, kLongest)
+      .duration("dispatch_timeout", policy.dispatch_timeout, kLongest)
+      .duration("kill_grace", policy.kill_grace, Millis(86'400'000));
+  readCallback(reader, policy.callback);
+}
+
+void readRun(JsonReader& reader, TaskSpec& spec) {
+  reader.string("kind", spec.kind)
+      .strings("command", spec.command, kArgsMax)
+      .string("script", spec.script)
+      .strings("interpreter", spec.interpreter, 64)
+      .stringMap("env", spec.env, kMembersMax)
+      .stringMap("params", spec.params, kMembersMax)
+      .string("dir", spec.dir, 4'096);
+}
+
+// Fields of the contract that belong to later versions: refused by name, never ignored.
+void refuseUnsupported(JsonReader& reader) {
+  for (const std::string_view name : {"group", "weight", "run_as", "limits"}) {
+    if (reader.any(name) != nullptr) {
+      reader.fail(Error(ErrorCode::Unsupported, "is not supported by this version of baton",
+                        reader.pathOf(name)));
+    }
+  }
+  std::string on_disconnect = "keep";
+  reader.string("on_disconnect", on_disconnect);
+  if (on_disconnect == "stop") {
+    reader.fail(Error(ErrorCode::Unsupported, "\"stop\" is not supported by this version of baton",
+                      reader.pathOf("on_disconnect")));
+  } else if (on_disconnect != "keep") {
+    reader.fail("on_disconnect", "expected keep or stop");
+  }
+}
+
+void checkRun(JsonReader& reader, const TaskSpec& spec) {
+  if (spec.kind == "command") {
+    if (spec.command.empty()) {
+      reader.fail("command", "is empty or missing; expected an array of the program and its arguments");
+    } else if (spec.command.front().empty()) {
+      reader.fail("command[0]", "is empty; expected a program");
+    }
+    if (reader.has("script")) reader.fail("script", "belongs to kind script, this task is of kind command");
+  } else if (spec.kind == "script") {
+    if (spec.script.empty()) reader.fail("script", "is empty or missing");
+    if (reader.has("command")) reader.fail("command", "belongs to kind command, this task is of kind script");
+  } else {
+    reader.fail("kind", fmt::format("is \"{}\", expected command or script",
+                                    truncateUtf8(spec.kind, 40)));
+  }
+  for (const std::string& argument : spec.command) checkText(reader, "command", argument);
+  for (const std::string& argument : spec.interpreter) checkText(reader, "interpreter", argument);
+  checkText(reader, "script", spec.script);
+  checkText(reader, "dir", spec.dir);
+  if (!spec.dir.empty() && spec.dir.front() != '/') reader.fail("dir", "expected an absolute path");
+  checkEnvironment(reader, "env", spec.env);
+  checkEnvironment(reader, "params", spec.params);
+  size_t bytes = 0;
+  for (const auto& [name, value] : spec.params) bytes += name.size() + value.size();
+  if (bytes > kParamsBytesMax) {
+    reader.fail(Error(ErrorCode::TooLarge,
+                      fmt::format("{} bytes of parameters, at most {} are accepted", bytes,
+                                  kParamsBytesMax),
+                      reader.pathOf("params")));
+  }
+}
+
+std::string defaultName(const TaskSpec& spec) {
+  if (spec.kind == "script") return "script";
+  const std::string& program = spec.command.front();
+  std::string base = program.substr(program.find_last_of('/') + 1);
+  if (base.empty()) base = "command";
+  while (utf8Length(base) > kNameCharsMax) base.pop_back();
+  return isValidUtf8(base) ? base : "command";
+}
+
+}  // namespace
+
+Millis RetryPolicy::delayBefore(int64_t retry) const {
+  const double scaled =
+      static_cast<double>(delay.count()) * std::pow(backoff, static_cast<double>(retry - 1));
+  if (!(scaled < static_cast<double>(max_delay.count()))) return std::max(max_delay, Millis(0));
+  return Millis(static_cast<int64_t>(scaled));
+}
+
+bool CallbackSpec::wants(TaskStatus ended) const {
+  if (url.empty()) return false;
+  std::string_view event;
+  switch (ended) {
+    case TaskStatus::Finished: event = "finished"; break;
+    case TaskStatus::Failed: event = "failed"; break;
+    case TaskStatus::Terminated: event = "terminated"; break;
+    case TaskStatus::Skipped: event = "skipped"; break;
+    default: return false;
+  }
+  return std::find(on.begin(), on.end(), event) != on.end();
+}
+
+Result<TaskSpec> parseTaskSpec(const Json& json, const std::string& path) {
+  JsonReader reader(json, path);
+  TaskSpec spec;
+  std::string priority(toString(spec.priority));
+  std::string not_before;
+  // Either key alone says which kind is meant; a stated kind wins.
+  if (reader.has("script") && !reader.has("command")) spec.kind = "script";
+  reader.string("name", spec.name, kNameCharsMax)
+      .string("priority", priority)
+      .string("not_before", not_before)
+      .boolean("hold", spec.hold)
+      .strings("tags", spec.tags, 32);
+  readRun(reader, spec);
+  readPolicy(reader, spec.policy);
+  refuseUnsupported(reader);
+  checkRun(reader, spec);
+  checkText(reader, "name", spec.name);
+  if (reader.has("name") && spec.name.empty()) reader.fail("name", "is empty");
+  if (const auto parsed = parsePriority(priority)) {
+    spec.priority = *parsed;
+  } else {
+    reader.fail("priority", fmt::format("is \"{}\", expected low, normal, high or critical",
+                                        truncateUtf8(priority, 40)));
+  }
+  for (const std::string& tag : spec.tags) {
+    if (!isValidName(tag, true)) reader.fail("tags", "a tag has 1 to 64 of A-Z a-z 0-9 . _ - :");
+  }
+  if (!not_before.empty()) {
+    const auto parsed = parseRfc3339(not_before);
+    if (parsed.ok()) {
+      spec.not_before = *parsed;
+    } else {
+      reader.fail("not_before", parsed.error().message());
+    }
+  }
+  RETURN_IF_ERROR(reader.finish());
+  if (spec.name.empty()) spec.name = defaultName(spec);
+  return spec;
+}
+
+Json runPartToJson(const TaskSpec& spec) {
+  Json json = {{"kind", spec.kind}};
+  if (spec.kind == "script") {
+    json["script"] = spec.script;
+    if (!spec.interpreter.empty()) json["interpreter"] = spec.interpreter;
+  } else {
+    json["command"] = spec.command;
+  }
+  if (!spec.env.empty()) json["env"] = spec.env;
+  if (!spec.params.empty()) json["params"] = spec.params;
+  if (!spec.dir.empty()) json["dir"] = spec.dir;
+  return json;
+}
+
+Status readRunPart(const Json& json, TaskSpec& spec) {
+  JsonReader reader(json);
+  readRun(reader, spec);
+  return reader.finishTolerant();
+}
+
+std::string policyToText(const TaskPolicy& policy) {
+  if (policy == TaskPolicy{}) return {};
+  Json json = Json::object();
+  const TaskPolicy defaults;
+  addPolicyFields(policy, json);
+  if (policy.labels.empty()) json.erase("labels");
+  if (policy.retry == defaults.retry) json.erase("retry");
+  if (policy.timeout == defaults.timeout) json.erase("timeout");
+  if (policy.dispatch_timeout == defaults.dispatch_timeout) json.erase("dispatch_timeout");
+  if (policy.kill_grace == defaults.kill_grace) json.erase("kill_grace");
+  return dumpJson(json);
+}
+
+Result<TaskPolicy> policyFromText(std::string_view text) {
+  TaskPolicy policy;
+  if (text.empty()) return policy;
+  ASSIGN_OR_RETURN(const Json json, parseJson(text));
+  JsonReader reader(json);
+  readPolicy(reader, policy);
+  RETURN_IF_ERROR(reader.finishTolerant());
+  return policy;
+}
+
+void addPolicyFields(const TaskPolicy& policy, Json& task) {
+  task["labels"] = policy.labels;
+  task["retry"] = {{"max", policy.retry.max},
+                   {"delay", formatDuration(policy.retry.delay)},
+                   {"backoff", policy.retry.backoff},
+                   {"max_delay", formatDuration(policy.retry.max_delay)}};
+  if (policy.timeout.count() > 0) task["timeout"] = formatDuration(policy.timeout);
+  if (policy.dispatch_timeout.count() > 0) {
+    task["dispatch_timeout"] = formatDuration(policy.dispatch_timeout);
+  }
+  task["kill_grace"] = formatDuration(policy.kill_grace);
+  if (!policy.callback.url.empty()) {
+    const bool fail = policy.callback.on_failure == CallbackSpec::OnFailure::Fail;
+    task["callback"] = {{"url", policy.callback.url},
+                        {"on", policy.callback.on},
+                        {"wait", policy.callback.wait},
+                        {"on_failure", fail ? "fail" : "finish"}};
+  }
+}
+
+Result<PolicyPool::Ref> PolicyPool::intern(std::string_view text) {
+  const auto it = by_text_.find(std::string(text));
+  if (it != by_text_.end()) return it->second;
+  auto policy = policyFromText(text);
+  if (!policy.ok()) {
+    return Error::make(ErrorCode::Corrupt, "stored policy {}: {}", truncateUtf8(text, 200),
+                       policy.error().message());
+  }
+  Ref ref = std::make_shared<const TaskPolicy>(std::move(policy).value());
+  by_text_.emplace(std::string(text), ref);
+  return ref;
+}
+
+Result<WallTime> parseRfc3339(std::string_view text) {
+  const auto wrong = [&] {
+    return Error::invalidArgument(
+        "\"{}\" is not a time; expected RFC 3339 such as 2026-11-29T12:00:00Z",
+        truncateUtf8(text, 40));
+  };
+  const std::string copy(text);
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, used = 0;
+  if (copy.size() < 20 || copy.size() > 40 ||
+      std::sscanf(copy.c_str(), "%4d-%2d-%2d%*1[Tt]%2d:%2d:%2d%n", &year, &month, &day, &hour,
+                  &minute, &second, &used) != 6 ||
+      used != 19) {
+    return wrong();
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok() || hour > 23 || minute > 59 || second > 60 || hour < 0 || minute < 0 ||
+      second < 0 || year < 1970) {
+    return wrong();
+  }
+  std::string_view rest = std::string_view(copy).substr(19);
+  int64_t fraction_us = 0;
+  if (rest.starts_with('.')) {
+    size_t digits = 1;
+    int64_t scale = 100'000;
+    for (; digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9'; ++digits) {
+      fraction_us += (rest[digits] - '0') * scale;
+      scale /= 10;
+    }
+    if (digits == 1) return wrong();
+    rest.remove_prefix(digits);
+  }
+  int64_t offset_minutes = 0;
+  if (rest != "Z" && rest != "z") {
+    int hours = 0, minutes = 0, read = 0;
+    if (rest.size() != 6 || (rest[0] != '+' && rest[0] != '-') ||
+        std::sscanf(rest.data() + 1, "%2d:%2d%n", &hours, &minutes, &read) != 2 || read != 5 ||
+        hours > 23 || minutes > 59 || hours < 0 || minutes < 0) {
+      return wrong();
+    }
+    offset_minutes = (rest[0] == '-' ? -1 : 1) * (hours * 60 + minutes);
+  }
+  const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  const int64_t seconds = days * 86'400 + hour * 3'600 + minute * 60 + second - offset_minutes * 60;
+  return wallFromMicros(seconds * 1'000'000 + fraction_us);
+}
+
+}  // namespace baton

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/model/records.h"
+
+namespace baton::dao {
+
+// Which tasks a list shows; empty members do not filter.
+struct TaskFilter {
+  std::vector<TaskStatus> statuses;
+  std::vector<Priority> priorities;
+  FailureReason reason = FailureReason::None;
+  std::string name;                 // Exact.
+  std::string text;                 // Part of the name.
+  std::string tag;
+  std::string host;                 // Host of the newest attempt's runner.
+  std::string runner_id;
+  WallTime created_from{};          // Inclusive; zero: open.
+  WallTime created_before{};        // Exclusive; zero: open.
+};
+
+// One page, newest task first, by keyset: `before` is the last id of the page before (0: first).
+struct TaskPage {
+  std::vector<TaskRecord> items;    // Without spec.
+  bool more = false;
+};
+
+// An open attempt of a live task as recovery loads it.
+struct LiveTask {
+  TaskState state;
+  std::string_view policy;          // Valid during the callback only.
+  WallTime created_at{};
+  std::optional<AttemptRecord> open_attempt;
+};
+
+struct TaskCounts {
+  std::map<TaskStatus, uint64_t> by_status;
+};
+
+// Reads committed state under the read-only database user; reconnects by itself. One thread at a
+// time; make one a thread (ReaderPool).
+// Errors of all: Unavailable, Corrupt (a row that can't be understood; it is named).
+class Reader {
+ public:
+  virtual ~Reader() = default;
+
+  virtual Result<std::optional<TaskRecord>> task(TaskId id) = 0;  // With spec and outputs.
+  virtual Result<TaskPage> tasks(const TaskFilter& filter, TaskId before, uint32_t limit) = 0;
+  virtual Result<uint64_t> countTasks(const TaskFilter& filter) = 0;
+  virtual Result<TaskCounts> taskCounts() = 0;
+  virtual Result<std::vector<AttemptRecord>> attempts(TaskId id) = 0;  // Oldest first.
+  virtual Result<std::optional<IdempotencyRecord>> idempotency(std::string_view principal,
+                                                               std::string_view key) = 0;
+  // The run parts (JSON text) of the given tasks; ids without a row are left out.
+  virtual Result<std::vector<std::pair<TaskId, std::string>>> specs(std::span<const TaskId> ids) = 0;
+
+  // Recovery. Live = not terminal. Rows come in rising id order within a range; the callback
+  // returns false to stop early (Cancelled).
+  virtual Result<std::vector<TaskId>> liveRangeBounds(uint32_t ranges) = 0;  // First ids of ranges.
+  virtual Status liveTasks(TaskId from, TaskId before,
+                           const std::function<bool(const LiveTask&)>& take) = 0;
+  virtual Result<std::vector<RunnerRecord>> runners() = 0;
+  virtual Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after_id, uint32_t limit) = 0;
+  virtual Result<std::vector<OutboxRecord>> deadOutbox(uint32_t limit) = 0;
+};
+
+}  // namespace baton::dao
