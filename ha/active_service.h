@@ -12,11 +12,11 @@ namespace baton::ha {
 // A won election: lock owned and epoch row bumped.
 struct Leadership {
   uint64_t epoch = 0;
-  std::string incarnation;   // UUID of this process.
+  std::string incarnation;  // UUID of this process.
   std::string cluster_guid;
-  std::string reason;        // As in dao::EpochClaim.
-  BootTime bumped_at{};      // Completion of the bump; the suppression of lost runners counts from it.
-  int64_t detect_ms = 0;     // Phase times so far, see dao::EpochLogRow.
+  std::string reason;     // As in dao::EpochClaim.
+  BootTime bumped_at{};   // Completion of the bump; the suppression of lost runners counts from it.
+  int64_t detect_ms = 0;  // Phase times so far, see dao::EpochLogRow.
   int64_t lock_ms = 0;
   int64_t bump_ms = 0;
 };
@@ -24,7 +24,7 @@ struct Leadership {
 // What the service thinks of itself; read lock-free by the elector.
 struct Health {
   bool database_ok = true;
-  bool loop_ok = true;       // Dispatcher and writer made progress in the last 5 s.
+  bool loop_ok = true;  // Dispatcher and writer made progress in the last 5 s.
 };
 
 // What zkFailover drives. All calls but freeze and health come from the role thread, one at a

@@ -13,8 +13,22 @@ namespace baton::ha {
 
 // States of zkFailover; names as in the design and in GET /api/v1/cluster.
 enum class FailoverState : uint8_t {
-  Init, Connecting, Joining, Standby, Observer, Contending, Acquiring, Verifying, Promoting,
-  Active, ActiveIsolated, Frozen, Draining, Demoting, FatalConfig, Stopped,
+  Init,
+  Connecting,
+  Joining,
+  Standby,
+  Observer,
+  Contending,
+  Acquiring,
+  Verifying,
+  Promoting,
+  Active,
+  ActiveIsolated,
+  Frozen,
+  Draining,
+  Demoting,
+  FatalConfig,
+  Stopped,
 };
 std::string_view toString(FailoverState state);  // "STANDBY", "ACTIVE_ISOLATED", …
 
@@ -27,9 +41,9 @@ struct Permission {
 // One master as known from the coordination service.
 struct MemberInfo {
   std::string node_id;
-  std::string role;      // active | standby
-  std::string state;     // FailoverState of that member, as it last said.
-  std::string address;   // host:port of its web server.
+  std::string role;     // active | standby
+  std::string state;    // FailoverState of that member, as it last said.
+  std::string address;  // host:port of its web server.
   std::string version;
   bool database_ok = true;
 };
@@ -44,11 +58,11 @@ struct LeaderInfo {
 
 struct FailoverStats {
   FailoverState state = FailoverState::Init;
-  std::string session_state;      // "connected", "connecting", "expired", "local"
+  std::string session_state;  // "connected", "connecting", "expired", "local"
   int64_t negotiated_session_ms = 0;
-  uint64_t leader_changes = 0;    // Promotions and demotions of this process.
+  uint64_t leader_changes = 0;  // Promotions and demotions of this process.
   uint64_t freezes = 0;
-  std::string alarm;              // Why the state needs a person; empty if it does not.
+  std::string alarm;  // Why the state needs a person; empty if it does not.
 };
 
 // Decides whether this process leads and drives an IMasterActiveService accordingly. Two bodies:

@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include "ha/election_stepper.h"
+
+namespace baton::ha {
+namespace {
+
+constexpr Millis kProbeHoldOff{1000};
+constexpr Millis kPollPeriod{250};
+
+}  // namespace
+
+void ElectionStepper::sendProbe() {
+  if (waiting(RequestKind::Probe)) return;
+  emit(SendProbe{ask(RequestKind::Probe)});
+}
+
+// Asks for a read that starts from now on. One that is under way is let finish, but its answer
+// no longer counts.
+void ElectionStepper::sendFreshProbe() {
+  s_.probe_min_id = s_.next_id;
+  sendProbe();
+}
+
+bool ElectionStepper::rowIsMine(const dao::EpochRow& row) const {
+  return row.epoch == s_.leadership.epoch && row.incarnation == config_.self.incarnation;
+}
+
+void ElectionStepper::on(const ProbeReply& event) {
+  if (!answered(RequestKind::Probe, event.id)) return;
+  s_.database_ok = !event.error.has_value();
+  if (s_.database_ok) {
+    s_.probe = event;
+    if (!s_.zk_guid.empty() && s_.joined && event.cluster_guid != s_.zk_guid) {
+      return fatal(fmt::format("ZooKeeper says cluster {}, the database {}", s_.zk_guid,
+                               event.cluster_guid));
+    }
+  }
+  switch (s_.phase) {
+    case FailoverState::Joining:
+      if (!s_.joined && !waiting(RequestKind::Join)) sendJoin({});
+      return;
+    case FailoverState::Contending:
+      if (!probeCounts(event)) return sendProbe();
+      if (s_.database_ok) return tryAcquire();
+      disarm(TimerKind::Contend);
+      s_.alarm = "the database cannot be read: " + event.message;
+      holdOff(kProbeHoldOff);
+      return becomeIdle("the database cannot be read");
+    case FailoverState::Promoting:
+      return probedInPromote(event);
+    case FailoverState::Active:
+    case FailoverState::ActiveIsolated:
+    case FailoverState::Frozen:
+      return probedInRole(event);
+    default:
+      return;
+  }
+}
+
+void ElectionStepper::probedInPromote(const ProbeReply& reply) {
+  if (s_.stage != PromoteStage::BumpVerify) return;
+  if (!probeCounts(reply)) return sendProbe();
+  if (reply.error) return promoteFailed("the bump cannot be verified: " + reply.message);
+  if (rowIsMine(reply.row)) return bumped();  // Its first answer got lost.
+  promoteFailed(fmt::format("the epoch row is at {} already", reply.row.epoch));
+}
+
+void ElectionStepper::probedInRole(const ProbeReply& reply) {
+  arm(TimerKind::Poll, kPollPeriod);
+  if (reply.error) return;  // Who can't be read can't be written either: nothing can go wrong.
+  if (!rowIsMine(reply.row)) {
+    return loseRole(
+        fmt::format("the epoch row says epoch {} of {}", reply.row.epoch, reply.row.node_id));
+  }
+  if (!probeCounts(reply)) {
+    return arm(TimerKind::Poll, Millis(0));  // Started before the freeze.
+  }
+  s_.verified_at = pending(RequestKind::Probe).sent;
+  if (s_.phase == FailoverState::Frozen) resumeRole();
+}
+
+}  // namespace baton::ha
