@@ -1,0 +1,205 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/model/records.h"
+#include "common/model/task_spec.h"
+#include "common/protocol/heartbeat.h"
+
+// What the web API may ask of the master. Commands are asynchronous: the callback comes on some
+// thread, after what it says is durable. Queries block (database reads): pool threads only.
+// Every call on a master that does not lead gives NotActive; clusterView().active says who does.
+namespace baton::master::api {
+
+template <typename T>
+using Callback = std::function<void(Result<T>)>;
+
+// A task as read: the row, and why it waits.
+struct TaskView {
+  TaskRecord record;
+  WaitingCode waiting_for = WaitingCode::None;
+  std::string waiting_text;
+};
+
+struct TaskListQuery {
+  std::vector<TaskStatus> statuses;
+  std::vector<Priority> priorities;
+  FailureReason reason = FailureReason::None;
+  std::string name;              // Exact.
+  std::string text;              // Part of the name.
+  std::string tag;
+  std::string host;
+  std::string runner_id;
+  WallTime created_from{};       // Zero: open.
+  WallTime created_before{};     // Zero: open.
+  TaskId before = 0;             // Cursor: the last id of the page before; 0: first page.
+  uint32_t limit = 50;           // 1 to 1,000.
+  bool total = false;
+};
+
+struct TaskListView {
+  std::vector<TaskView> items;   // Newest first, without spec.
+  bool more = false;
+  std::optional<uint64_t> total;
+};
+
+struct Submission {
+  std::vector<TaskSpec> tasks;   // 1 to 10,000; all are accepted or none.
+  bool bulk = false;             // Shapes the answer: {"ids": [...]} or the task.
+  std::string principal;         // Who asks; scope of the idempotency key.
+  std::string idempotency_key;   // Empty: none.
+  std::string request_hash;      // SHA-256 of the body.
+};
+
+struct SubmitAnswer {
+  std::string body;              // JSON.
+  bool replayed = false;         // The first answer to the same key, given again.
+};
+
+enum class TaskCommand : uint8_t { Stop, Skip, Hold, Release, Rerun, ForceSuccess };
+
+class TaskPort {
+ public:
+  virtual ~TaskPort() = default;
+  // Errors: Conflict (key used with another body), Overloaded (queue.max or event queue full),
+  // StorageFull, NotActive.
+  virtual void submit(Submission submission, Callback<SubmitAnswer> done) = 0;
+  // `force`: rerun a task whose stop was never proved. Answers the task as it then is; Stop of a
+  // running task answers at TERMINATING. Errors: NotFound, Conflict (state; names it), NotActive.
+  virtual void command(TaskId id, TaskCommand command, bool force, Callback<TaskView> done) = 0;
+  // Queries: pool threads.
+  virtual Result<TaskView> task(TaskId id) = 0;
+  virtual Result<TaskListView> tasks(const TaskListQuery& query) = 0;
+  virtual Result<std::vector<AttemptRecord>> attempts(TaskId id) = 0;
+};
+
+// Answer to one heartbeat. Errors reach the runner as: NotActive 503 not_active, Conflict 409
+// runner_conflict, PermissionDenied 403, InvalidArgument 400.
+using HeartbeatReplyFn = std::function<void(Result<HeartbeatReply>)>;
+
+class HeartbeatPort {
+ public:
+  virtual ~HeartbeatPort() = default;
+  // Does not block: I/O thread. The reply may be held for up to request.wait_ms.
+  virtual void heartbeat(HeartbeatRequest request, HeartbeatReplyFn reply) = 0;
+  // The peer closed while its heartbeat was held. Does not block.
+  virtual void heartbeatGone(const std::string& runner_id, uint64_t incarnation, uint64_t seq) = 0;
+};
+
+struct RunnerView {
+  RunnerRecord record;
+  std::string state;             // idle | busy | lost | leaving | conflict | unknown
+  TaskId task_id = 0;            // Of its open attempt; 0: none.
+  int64_t silent_ms = 0;         // Since the last heartbeat; -1: none in this term.
+  bool held = false;             // A heartbeat of it waits for an order.
+};
+
+struct HostView {
+  std::string worker_id;
+  std::string host;
+  std::string address;
+  std::string version;
+  LabelMap labels;
+  int64_t runners = 0;
+  int64_t busy = 0;
+  bool plain = false;
+  std::string health;            // healthy | suspect | dead
+  int64_t silent_ms = 0;
+  WallTime last_seen{};
+  std::optional<HostFigures> figures;
+};
+
+class HostPort {
+ public:
+  virtual ~HostPort() = default;
+  virtual Result<std::vector<RunnerView>> runners() = 0;
+  virtual Result<std::vector<HostView>> hosts() = 0;
+};
+
+struct MemberView {
+  std::string node_id;
+  std::string role;              // active | standby
+  std::string state;             // FailoverState name
+  std::string address;
+  std::string version;
+  bool database_ok = true;
+};
+
+struct ClusterView {
+  std::string cluster;
+  std::string guid;
+  std::string node_id;           // Of this process.
+  std::string role;              // Of this process.
+  std::string state;             // Of this process.
+  Epoch epoch = 0;
+  bool active_known = false;
+  std::string active_node_id;
+  std::string active_address;
+  WallTime active_since{};
+  std::vector<MemberView> masters;
+  std::string alarm;             // What needs a person; empty if nothing does.
+};
+
+struct TakeoverView {
+  Epoch epoch = 0;
+  std::string node_id;
+  std::string reason;
+  WallTime at{};
+  WallTime released_at{};
+  int64_t detect_ms = 0;
+  int64_t lock_ms = 0;
+  int64_t bump_ms = 0;
+  int64_t load_ms = 0;
+  int64_t active_ms = 0;
+  int64_t tasks_loaded = 0;
+  int64_t attempts_in_doubt = 0;
+};
+
+struct WorkerCounts {
+  uint64_t finished = 0;         // Attempts in this term.
+  uint64_t failed = 0;
+  uint64_t running = 0;
+};
+
+struct StatsView {
+  std::map<std::string, uint64_t> by_status;
+  std::map<std::string, uint64_t> live_by_priority;
+  std::map<std::string, uint64_t> waiting_by_reason;
+  std::map<std::string, WorkerCounts> workers;
+};
+
+// A difference between memory and database, for people.
+struct VerifyView {
+  uint64_t tasks_compared = 0;
+  std::vector<std::string> differences;   // At most 100.
+  uint64_t differences_total = 0;
+};
+
+class ClusterPort {
+ public:
+  virtual ~ClusterPort() = default;
+  // Cheap, any thread, any role.
+  virtual ClusterView cluster() = 0;
+  virtual bool isActive() const = 0;            // /readyz of the active role.
+  virtual Result<std::vector<TakeoverView>> history(uint32_t limit) = 0;  // Any role.
+  virtual Result<StatsView> stats() = 0;
+  virtual Result<std::string> internals() = 0;  // JSON text.
+  virtual Result<VerifyView> verify() = 0;
+  virtual std::string metrics() = 0;            // Prometheus text, any role.
+};
+
+
+class CallbackPort {
+ public:
+  virtual ~CallbackPort() = default;
+  virtual Result<std::vector<OutboxRecord>> dead(uint32_t limit) = 0;
+};
+
+}  // namespace baton::master::api
