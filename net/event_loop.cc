@@ -96,8 +96,8 @@ void EventLoop::post(Task task) {
   {
     std::lock_guard lock(mutex_);
     posted_.push_back(std::move(task));
-    must_wake = !wake_sent_;
-    wake_sent_ = true;
+    must_wake = sleeping_;
+    sleeping_ = false;
   }
   if (must_wake) wake();
 }
@@ -152,7 +152,6 @@ void EventLoop::runPosted() {
   {
     std::lock_guard lock(mutex_);
     tasks.swap(posted_);
-    wake_sent_ = false;
   }
   for (Task& task : tasks) {
     task();
@@ -171,8 +170,18 @@ void EventLoop::dispatch(uint64_t key, uint32_t events) {
 
 void EventLoop::turn() {
   std::array<epoll_event, 256> events;
-  const int count =
-      epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), /*timeout=*/-1);
+  bool may_sleep = false;
+  {
+    std::lock_guard lock(mutex_);
+    may_sleep = posted_.empty();
+    sleeping_ = may_sleep;
+  }
+  const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                               /*timeout=*/may_sleep ? -1 : 0);
+  if (may_sleep) {
+    std::lock_guard lock(mutex_);
+    sleeping_ = false;
+  }
   refreshNow();
   bool timer_fired = false;
   for (int i = 0; i < count; ++i) {

@@ -84,7 +84,7 @@ class EventLoop {
 
   std::mutex mutex_;
   std::vector<Task> posted_;  // Guarded by mutex_.
-  bool wake_sent_ = false;    // Guarded by mutex_: one wake-up serves all posts of a turn.
+  bool sleeping_ = false;     // Guarded by mutex_: only the first post to a sleeper wakes it.
 
   // The loop's thread only.
   BootTime now_{};
