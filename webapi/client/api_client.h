@@ -1,0 +1,110 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/json.h"
+#include "common/base/random.h"
+#include "common/base/status.h"
+#include "net/http_client.h"
+
+namespace baton::webapi {
+
+// One request to whichever master is active.
+struct ApiRequest {
+  std::string method = "GET";
+  std::string target;           // Path and query as on the wire.
+  std::string body;             // JSON; empty: none.
+  std::string idempotency_key;  // Sent with every repetition; empty: none.
+  // True if the request does no harm when it is carried out twice: then it is repeated after a
+  // lost answer too. False: it is sent only to a master that has just said that it leads, and a
+  // lost answer is an error.
+  bool repeatable = true;
+  Millis timeout{10'000};  // For one try.
+};
+
+struct ApiReply {
+  int status = 0;
+  net::HttpHeaders headers;
+  std::string body;
+
+  // Errors: Corrupt (the body is not JSON).
+  Result<Json> json() const;
+};
+
+// Talks to the active one of several masters and rides out a failover: a request goes to the
+// master that was active last; a standby's answer names the active one; what can't be reached, or
+// answers 503, is tried again, all masters in turn, with jittered pauses, until the patience ends.
+// Blocking. Thread: one at a time.
+class ApiClient {
+ public:
+  struct Options {
+    std::vector<std::string> masters;  // host:port, at least one.
+    std::string token;
+    Millis patience{60'000};  // For how long a request is repeated in all.
+    Millis pause_min{100};    // Between two rounds over all masters.
+    Millis pause_max{500};
+    uint64_t seed = 0;                  // Of the jitter; 0: from the kernel.
+    std::function<void(Millis)> sleep;  // Empty: sleeps on this thread.
+  };
+
+  // `clock` outlives this. Errors: InvalidArgument (no masters, or one that is no host:port).
+  static Result<ApiClient> make(Options options, const Clock& clock);
+
+  // Answers with any 2xx. Errors: what the master says (NotFound, Conflict, InvalidArgument with
+  // the field, PermissionDenied, Unauthenticated, TooLarge, …), NotActive (no active master was
+  // found in time: says what each answered), Overloaded and StorageFull (503 until the patience
+  // ended), Unavailable (the answer to a request that is not repeatable was lost).
+  Result<ApiReply> call(const ApiRequest& request);
+
+  // call() and the body as JSON.
+  Result<Json> get(std::string_view target);
+  Result<Json> post(std::string_view target, const Json& body = nullptr);
+  // POST that makes something: the same key (a new random one if it is empty) is sent until there
+  // is an answer, so that one submission is carried out once.
+  Result<Json> create(std::string_view target, const Json& body, std::string idempotency_key = {});
+
+ private:
+  struct Master {
+    std::string address;
+    net::HttpEndpoint endpoint;
+    std::string last_answer;  // Of this call, for the error message.
+  };
+  // What one try came to.
+  struct Attempt {
+    enum class Outcome : uint8_t { Done, Elsewhere, Later };
+    Outcome outcome = Outcome::Later;
+    Result<ApiReply> result = ApiReply{};
+    Millis retry_after{0};
+  };
+
+  ApiClient(Options options, const Clock& clock);
+
+  Attempt tryOnce(size_t index, const ApiRequest& request, Micros left);
+  Attempt judge(size_t index, const ApiRequest& request, net::HttpResponse response);
+  // True if that master answers now that it leads.
+  bool confirmsLead(size_t index, Micros left);
+  void followHint(const Json& problem);
+  net::HttpRequest toHttp(const ApiRequest& request) const;
+  Error gaveUp(const Status& last) const;
+
+  Options options_;
+  const Clock& clock_;
+  Random random_;
+  std::unique_ptr<net::HttpClient> http_;
+  std::vector<Master> masters_;  // As configured, and behind them those that were named.
+  size_t current_ = 0;           // Index of the master that is asked first.
+  bool hinted_ = false;          // current_ was named by a standby a moment ago.
+};
+
+// The code that a problem document's `code` or, without one, an HTTP status stands for.
+ErrorCode errorCodeOf(int status, std::string_view code);
+
+// "key=value&…" with both escaped; empty values are left out.
+std::string queryString(const std::vector<std::pair<std::string, std::string>>& fields);
+
+}  // namespace baton::webapi
