@@ -1,0 +1,20 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace baton::worker {
+
+// The key=value lines that a task wrote to its BATON_OUTPUT file.
+struct OutputValues {
+  std::map<std::string, std::string> values;
+  std::string problem;  // What was left out and why; empty if nothing was.
+};
+
+// Lines without "=", with an empty key or with bytes that are not UTF-8 are left out, and so is
+// all past 64 KB; the last value of a key counts. Empty lines and lines that begin with # are none.
+OutputValues parseOutputValues(std::string_view text);
+// The same from a file relative to `base_fd`; links are not followed. No file: no values.
+OutputValues readOutputValues(int base_fd, const std::string& path);
+
+}  // namespace baton::worker
