@@ -1,0 +1,181 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "master/api/ports.h"
+
+// Ports of a master that only remembers what it was asked and answers what the test has set.
+namespace baton::webapi::test {
+
+class FakeTasks final : public master::api::TaskPort {
+ public:
+  void submit(master::api::Submission submission,
+              master::api::Callback<master::api::SubmitAnswer> done) override {
+    std::optional<Error> failure;
+    {
+      std::lock_guard lock(mutex_);
+      failure = fail;
+      if (!failure) submissions.push_back(submission);
+    }
+    if (failure) return done(*failure);
+    master::api::SubmitAnswer answer = submit_answer;
+    if (answer.body.empty())
+      answer.body = submission.bulk ? R"({"ids":["7","8"]})" : R"({"id":"7"})";
+    done(std::move(answer));
+  }
+  void command(TaskId id, master::api::TaskCommand command, bool force,
+               master::api::Callback<master::api::TaskView> done) override {
+    if (fail) return done(*fail);
+    commands.push_back({id, command, force});
+    done(known.at(id));
+  }
+  Result<master::api::TaskView> task(TaskId id) override {
+    if (fail) return *fail;
+    const auto it = known.find(id);
+    if (it == known.end()) return Error::notFound("there is no task {}", id);
+    return it->second;
+  }
+  Result<master::api::TaskListView> tasks(const master::api::TaskListQuery& query) override {
+    if (fail) return *fail;
+    last_query = query;
+    return list;
+  }
+  Result<std::vector<AttemptRecord>> attempts(TaskId id) override {
+    if (fail) return *fail;
+    const auto it = tries.find(id);
+    if (it == tries.end()) return Error::notFound("there is no task {}", id);
+    return it->second;
+  }
+
+  struct Asked {
+    TaskId id;
+    master::api::TaskCommand command;
+    bool force;
+  };
+
+  // Set before a request, read after its answer.
+  std::optional<Error> fail;
+  master::api::SubmitAnswer submit_answer;
+  std::vector<master::api::Submission> submissions;
+  std::vector<Asked> commands;
+  std::map<TaskId, master::api::TaskView> known;
+  std::map<TaskId, std::vector<AttemptRecord>> tries;
+  master::api::TaskListQuery last_query;
+  master::api::TaskListView list;
+
+ private:
+  std::mutex mutex_;
+};
+
+class FakeHeartbeats final : public master::api::HeartbeatPort {
+ public:
+  void heartbeat(HeartbeatRequest request, master::api::HeartbeatReplyFn done) override {
+    std::unique_lock lock(mutex_);
+    seen.push_back(std::move(request));
+    if (hold) {
+      held.push_back(std::move(done));
+      changed_.notify_all();
+      return;
+    }
+    lock.unlock();
+    done(answer());
+  }
+  void heartbeatGone(const std::string& runner_id, uint64_t incarnation, uint64_t seq) override {
+    std::lock_guard lock(mutex_);
+    gone.push_back({runner_id, incarnation, seq});
+    changed_.notify_all();
+  }
+
+  Result<HeartbeatReply> answer() {
+    if (fail) return *fail;
+    return reply;
+  }
+  // The replies of held heartbeats, once there are `count`.
+  std::vector<master::api::HeartbeatReplyFn> takeHeld(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(10), [&] { return held.size() >= count; });
+    return std::exchange(held, {});
+  }
+  bool waitGone(size_t count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return gone.size() >= count; });
+  }
+
+  struct Gone {
+    std::string runner_id;
+    uint64_t incarnation;
+    uint64_t seq;
+  };
+
+  bool hold = false;
+  std::optional<Error> fail;
+  HeartbeatReply reply;
+  std::vector<HeartbeatRequest> seen;
+  std::vector<Gone> gone;
+  std::vector<master::api::HeartbeatReplyFn> held;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+class FakeHosts final : public master::api::HostPort {
+ public:
+  Result<std::vector<master::api::RunnerView>> runners() override { return runner_list; }
+  Result<std::vector<master::api::HostView>> hosts() override { return host_list; }
+
+  std::vector<master::api::RunnerView> runner_list;
+  std::vector<master::api::HostView> host_list;
+};
+
+class FakeCluster final : public master::api::ClusterPort {
+ public:
+  master::api::ClusterView cluster() override { return view; }
+  bool isActive() const override { return active; }
+  Result<std::vector<master::api::TakeoverView>> history(uint32_t limit) override {
+    last_limit = limit;
+    return takeovers;
+  }
+  Result<master::api::StatsView> stats() override { return stats_view; }
+  Result<std::string> internals() override { return std::string(R"({"queues":{}})"); }
+  Result<master::api::VerifyView> verify() override { return verify_view; }
+  std::string metrics() override { return "# TYPE baton_epoch gauge\nbaton_epoch 3\n"; }
+
+  bool active = true;
+  uint32_t last_limit = 0;
+  master::api::ClusterView view{.cluster = "c1",
+                                .guid = "g-1",
+                                .node_id = "m1",
+                                .role = "active",
+                                .state = "ACTIVE",
+                                .epoch = 3,
+                                .active_known = true,
+                                .active_node_id = "m1",
+                                .active_address = "127.0.0.1:1",
+                                .active_since = wallFromMicros(1'700'000'000'000'000),
+                                .masters = {{"m1", "active", "ACTIVE", "127.0.0.1:1", "0.1.0"}},
+                                .alarm = {}};
+  std::vector<master::api::TakeoverView> takeovers;
+  master::api::StatsView stats_view;
+  master::api::VerifyView verify_view;
+};
+
+class FakeCallbacks final : public master::api::CallbackPort {
+ public:
+  Result<std::vector<OutboxRecord>> dead(uint32_t limit) override {
+    last_limit = limit;
+    return records;
+  }
+
+  uint32_t last_limit = 0;
+  std::vector<OutboxRecord> records;
+};
+
+}  // namespace baton::webapi::test

@@ -1,0 +1,60 @@
+#include "webapi/call.h"
+
+#include "common/base/log.h"
+
+namespace baton::webapi {
+namespace {
+
+constexpr Micros kSlow{1'000'000};
+
+BootTime bootNow() { return SystemClock().bootNow(); }
+
+}  // namespace
+
+Call::Call(net::HttpRequest request, PathParams params, Role role, const RouteSpec& spec,
+           net::Responder responder, std::shared_ptr<const ErrorMapper> errors) {
+  RequestFacts facts = factsOf(request);
+  state_ = std::make_shared<State>(State{std::move(request), std::move(params), role, spec,
+                                         std::move(responder), std::move(errors), std::move(facts),
+                                         bootNow()});
+}
+
+const std::string& Call::pathParam(std::string_view name) const {
+  for (const auto& [known, value] : state_->params) {
+    if (known == name) return value;
+  }
+  CHECK(!"the route has no such parameter");
+  return state_->params.front().second;
+}
+
+void Call::reply(net::HttpResponse response) const {
+  logAccess(state_->request, &state_->spec, response, bootNow() - state_->begun);
+  state_->responder.reply(std::move(response));
+}
+
+void Call::replyJson(const Json& json) const {
+  reply(net::HttpResponse::json(state_->spec.ok_status, dumpJson(json)));
+}
+
+void Call::fail(const Error& error, std::string_view conflict_code) const {
+  reply(state_->errors->toResponse(error, state_->facts, conflict_code));
+}
+
+void Call::finish(const Result<Json>& answer) const {
+  if (answer.ok()) return replyJson(*answer);
+  fail(answer.error());
+}
+
+void logAccess(const net::HttpRequest& request, const RouteSpec* spec,
+               const net::HttpResponse& response, Micros took) {
+  const bool slow = took > kSlow && (spec == nullptr || !spec->held);
+  const LogLevel level = slow ? LogLevel::Warn : LogLevel::Debug;
+  if (!logEnabled(level)) return;
+  const std::string path = truncateUtf8(request.path, 200);
+  const int64_t took_ms = took.count() / 1000;
+  logLine(level, slow ? "http_request_slow" : "http_request", field("method", request.method),
+          field("path", path), field("status", response.status), field("ms", took_ms),
+          field("peer", request.peer));
+}
+
+}  // namespace baton::webapi

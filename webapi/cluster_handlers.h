@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include "master/api/ports.h"
+#include "net/http_server.h"
+#include "webapi/router.h"
+
+namespace baton::webapi {
+
+// Cluster, statistics, health, metrics and dead callbacks.
+class ClusterHandlers {
+ public:
+  // References outlive this.
+  ClusterHandlers(master::api::ClusterPort& cluster, master::api::CallbackPort& callbacks,
+                  const net::HttpCounters& counters)
+      : cluster_(cluster), callbacks_(callbacks), counters_(counters) {}
+  void bindTo(Router& router);
+
+ private:
+  void history(const Call& call);
+  void verify(const Call& call);
+  void stats(const Call& call);
+  void internals(const Call& call);
+  void deadCallbacks(const Call& call);
+  void readiness(const Call& call);
+
+  master::api::ClusterPort& cluster_;
+  master::api::CallbackPort& callbacks_;
+  const net::HttpCounters& counters_;
+};
+
+// The front's counters as Prometheus text.
+std::string httpMetrics(const net::HttpCounters& counters);
+
+}  // namespace baton::webapi

@@ -1,0 +1,195 @@
+#include "webapi/log_handlers.h"
+
+#include <algorithm>
+
+#include "webapi/query_reader.h"
+#include "webapi/task_handlers.h"
+
+namespace baton::webapi {
+namespace {
+
+constexpr int64_t kLimitDefault = 256 * 1024;
+constexpr int64_t kLimitMax = 1024 * 1024;
+constexpr uint64_t kDownloadStepBytes = 256 * 1024;
+
+struct LogQuery {
+  int64_t offset = 0;
+  int64_t limit = kLimitDefault;
+  int64_t tail = 0;  // 0: offset and limit count.
+};
+
+Result<LogQuery> readLogQuery(const net::HttpRequest& request) {
+  LogQuery query;
+  bool follow = false;
+  QueryReader reader(request);
+  reader.integer("offset", query.offset, 0, INT64_MAX)
+      .integer("limit", query.limit, 1, kLimitMax)
+      .integer("tail", query.tail, 1, 10'000)
+      .boolean("follow", follow);
+  if (reader.has("tail") && (reader.has("offset") || reader.has("limit"))) {
+    reader.fail("tail", "can't be combined with offset or limit");
+  }
+  RETURN_IF_ERROR(reader.finish());
+  if (follow) {
+    return Error(ErrorCode::Unsupported, "is not supported by this version of baton", "follow");
+  }
+  return query;
+}
+
+net::HttpResponse logResponse(LogPiece piece, uint64_t offset, int32_t attempt) {
+  net::HttpResponse response = net::HttpResponse::text(200, std::move(piece.bytes));
+  response.headers = std::move(piece.facts);
+  response.headers.add("X-Baton-Log-Offset", std::to_string(offset));
+  response.headers.add("X-Baton-Attempt", std::to_string(attempt));
+  // A task decides what stands in its output: no browser shall take it for a page.
+  response.headers.add("X-Content-Type-Options", "nosniff");
+  response.headers.add("Cache-Control", "no-store");
+  return response;
+}
+
+// The output as it was when the download began, read from the worker step by step.
+struct LogDownload {
+  std::shared_ptr<WorkerLogReader> reader;
+  std::string buffer;
+  size_t taken = 0;     // Of the buffer.
+  uint64_t offset = 0;  // Behind the buffer.
+
+  bool buffered() const { return taken < buffer.size(); }
+  std::string take(size_t max) {
+    std::string bytes = buffer.substr(taken, max);
+    taken += bytes.size();
+    return bytes;
+  }
+  Result<std::string> next(size_t max) {
+    if (buffered()) return take(max);
+    ASSIGN_OR_RETURN(LogPiece piece, reader->read(offset, kDownloadStepBytes));
+    buffer = std::move(piece.bytes);
+    taken = 0;
+    offset += buffer.size();
+    return take(max);
+  }
+};
+
+}  // namespace
+
+LogHandlers::LogHandlers(master::api::TaskPort& tasks, master::api::HostPort& hosts,
+                         Options options)
+    : tasks_(tasks),
+      hosts_(hosts),
+      options_(std::move(options)),
+      pool_("web-log", options_.threads, options_.queue_max) {}
+
+void LogHandlers::bindTo(Router& router) {
+  router.bind("getLogs", [this](const Call& call) { get(call); });
+  router.bind("downloadLogs", [this](const Call& call) { download(call); });
+}
+
+Result<AttemptRecord> LogHandlers::findAttempt(const Call& call, int64_t number) {
+  ASSIGN_OR_RETURN(const TaskId id, taskIdOf(call));
+  ASSIGN_OR_RETURN(std::vector<AttemptRecord> attempts, tasks_.attempts(id));
+  const auto found = number > 0
+                         ? std::find_if(attempts.begin(), attempts.end(),
+                                        [&](const AttemptRecord& a) { return a.number == number; })
+                         : std::max_element(attempts.begin(), attempts.end(),
+                                            [](const AttemptRecord& a, const AttemptRecord& b) {
+                                              return a.number < b.number;
+                                            });
+  if (found == attempts.end()) {
+    return number > 0 ? Error::notFound("task {} has no attempt {}", id, number)
+                      : Error::notFound("task {} has not been tried yet: there is no output", id);
+  }
+  if (found->worker_address.empty()) {
+    return Error::notFound("the runner {} of attempt {} serves no output", found->runner_id,
+                           found->number);
+  }
+  return std::move(*found);
+}
+
+Result<std::shared_ptr<WorkerLogReader>> LogHandlers::readerFor(const Call& call,
+                                                                AttemptRecord& attempt) {
+  int64_t number = 0;
+  std::string stream = "stdout";
+  QueryReader query(call.request());
+  query.integer("attempt", number, 1, INT32_MAX).text("stream", stream);
+  if (stream != "stdout" && stream != "stderr") query.fail("stream", "expected stdout or stderr");
+  RETURN_IF_ERROR(query.finish());
+  ASSIGN_OR_RETURN(attempt, findAttempt(call, number));
+  return std::make_shared<WorkerLogReader>(LogLocation{.worker_address = attempt.worker_address,
+                                                       .task_id = attempt.task_id,
+                                                       .attempt = attempt.number,
+                                                       .stream = std::move(stream)},
+                                           options_.worker_token, options_.worker_timeout);
+}
+
+void LogHandlers::ask(const Call& call, std::function<void()> work) {
+  if (pool_.tryPost(std::move(work))) return;
+  call.fail(Error::make(ErrorCode::Overloaded, "too many requests for outputs wait already"));
+}
+
+void LogHandlers::get(const Call& call) {
+  const auto query = readLogQuery(call.request());
+  if (!query.ok()) return call.fail(query.error());
+  AttemptRecord attempt;
+  const auto reader = readerFor(call, attempt);
+  if (!reader.ok()) return call.fail(reader.error());
+  ask(call, [this, call, reader = *reader, attempt, query = *query] {
+    uint64_t offset = static_cast<uint64_t>(query.offset);
+    auto piece = query.tail > 0 ? reader->readTail(query.tail, kLimitMax, offset)
+                                : reader->read(offset, static_cast<uint64_t>(query.limit));
+    if (!piece.ok()) return failRead(call, piece.error(), attempt.runner_id);
+    call.reply(logResponse(std::move(*piece), offset, attempt.number));
+  });
+}
+
+void LogHandlers::download(const Call& call) {
+  AttemptRecord attempt;
+  const auto reader = readerFor(call, attempt);
+  if (!reader.ok()) return call.fail(reader.error());
+  ask(call, [this, call, reader = *reader, attempt] { startDownload(call, reader, attempt); });
+}
+
+void LogHandlers::startDownload(const Call& call, const std::shared_ptr<WorkerLogReader>& reader,
+                                const AttemptRecord& attempt) {
+  auto first = reader->read(0, kDownloadStepBytes);
+  if (!first.ok()) return failRead(call, first.error(), attempt.runner_id);
+  const auto state = std::make_shared<LogDownload>();
+  state->reader = reader;
+  state->buffer = std::move(first->bytes);
+  state->offset = state->buffer.size();
+  const std::optional<uint64_t> size = first->size;
+  first->bytes.clear();
+  net::HttpResponse response = logResponse(std::move(*first), 0, attempt.number);
+  response.content_type = "application/octet-stream";
+  response.headers.add("Content-Disposition",
+                       fmt::format("attachment; filename=\"task-{}-attempt-{}-{}.log\"",
+                                   attempt.task_id, attempt.number, reader->location().stream));
+  response.source_length = size;
+  response.source = [this, state](size_t max, net::BodyDone done) {
+    if (state->buffered()) return done(state->take(max));
+    // When the pool is full the lambda goes, `done` with it, and the connection is cut.
+    pool_.tryPost([state, max, done = std::move(done)] { done(state->next(max)); });
+  };
+  call.reply(std::move(response));
+}
+
+void LogHandlers::failRead(const Call& call, const Error& error, const std::string& runner_id) {
+  if (error.code() != ErrorCode::Unavailable && error.code() != ErrorCode::DeadlineExceeded) {
+    return call.fail(error);
+  }
+  call.reply(problem(503, "worker_unreachable",
+                     fmt::format("{}; {}", error.message(), lastSeen(runner_id))));
+}
+
+std::string LogHandlers::lastSeen(const std::string& runner_id) {
+  const auto runners = hosts_.runners();
+  if (runners.ok()) {
+    for (const master::api::RunnerView& runner : *runners) {
+      if (runner.record.runner_id != runner_id) continue;
+      return fmt::format("runner {} was last seen at {}", runner_id,
+                         formatRfc3339(runner.record.last_seen));
+    }
+  }
+  return fmt::format("runner {} is not known any more", runner_id);
+}
+
+}  // namespace baton::webapi

@@ -1,0 +1,246 @@
+#include "webapi/open_api.h"
+
+namespace baton::webapi {
+namespace {
+
+constexpr std::string_view kTaskSchemas = R"json({
+"Empty": {"type": "object", "additionalProperties": false},
+"Retry": {"type": "object", "additionalProperties": false, "properties": {
+  "max": {"type": "integer", "minimum": 0, "maximum": 1000, "description": "Extra attempts."},
+  "delay": {"$ref": "#/components/schemas/Duration"},
+  "backoff": {"type": "number", "minimum": 1, "maximum": 100},
+  "max_delay": {"$ref": "#/components/schemas/Duration"}}},
+"Callback": {"type": "object", "additionalProperties": false, "required": ["url"], "properties": {
+  "url": {"type": "string", "format": "uri"},
+  "on": {"type": "array", "items": {"enum": ["finished", "failed", "terminated", "skipped"]}},
+  "wait": {"type": "boolean"},
+  "on_failure": {"enum": ["finish", "fail"]}}},
+"Duration": {"type": "string", "examples": ["250ms", "90s", "1h30m"]},
+"StringMap": {"type": "object", "additionalProperties": {"type": "string"}},
+"TaskSubmission": {"type": "object", "additionalProperties": false, "properties": {
+  "name": {"type": "string", "minLength": 1, "maxLength": 128},
+  "kind": {"enum": ["command", "script"], "default": "command"},
+  "command": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+  "script": {"type": "string"},
+  "interpreter": {"type": "array", "items": {"type": "string"}},
+  "env": {"$ref": "#/components/schemas/StringMap"},
+  "params": {"$ref": "#/components/schemas/StringMap"},
+  "dir": {"type": "string", "description": "Absolute."},
+  "priority": {"$ref": "#/components/schemas/Priority"},
+  "labels": {"$ref": "#/components/schemas/StringMap"},
+  "timeout": {"$ref": "#/components/schemas/Duration"},
+  "dispatch_timeout": {"$ref": "#/components/schemas/Duration"},
+  "kill_grace": {"$ref": "#/components/schemas/Duration"},
+  "not_before": {"type": "string", "format": "date-time"},
+  "hold": {"type": "boolean"},
+  "retry": {"$ref": "#/components/schemas/Retry"},
+  "on_disconnect": {"enum": ["keep"]},
+  "callback": {"$ref": "#/components/schemas/Callback"},
+  "tags": {"type": "array", "maxItems": 32, "items": {"type": "string", "maxLength": 64}}}},
+"BulkSubmission": {"type": "object", "additionalProperties": false, "required": ["tasks"],
+  "properties": {"tasks": {"type": "array", "minItems": 1, "maxItems": 10000,
+    "items": {"$ref": "#/components/schemas/TaskSubmission"}}}},
+"Submitted": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}},
+"SubmittedMany": {"type": "object", "required": ["ids"], "properties": {
+  "ids": {"type": "array", "items": {"type": "string"}, "description": "In order."}}},
+"Rerun": {"type": "object", "additionalProperties": false, "properties": {
+  "force": {"type": "boolean", "description": "Also when its last stop was never proved."}}},
+"Priority": {"enum": ["low", "normal", "high", "critical"]},
+"TaskStatus": {"enum": ["CREATED", "QUEUED", "DISPATCHED", "RUNNING", "CALLBACK", "FINISHED",
+  "FAILED", "SKIPPED", "TERMINATING", "TERMINATED", "RETRYING"]},
+"FailureReason": {"enum": ["exit_code", "signal", "timeout", "oom", "start_failed", "bad_spec",
+  "resource_failed", "runner_reset", "runner_lost", "disconnected", "dispatch_timeout",
+  "callback_failed", null]},
+"Time": {"type": ["string", "null"], "format": "date-time"},
+"WaitingFor": {"type": ["object", "null"], "properties": {
+  "code": {"type": "string"}, "text": {"type": "string"}}},
+"Task": {"type": "object", "required": ["id", "name", "status"], "properties": {
+  "id": {"type": "string"},
+  "name": {"type": "string"},
+  "kind": {"type": "string"},
+  "command": {"type": "array", "items": {"type": "string"}},
+  "script": {"type": "string"},
+  "interpreter": {"type": "array", "items": {"type": "string"}},
+  "env": {"$ref": "#/components/schemas/StringMap"},
+  "params": {"$ref": "#/components/schemas/StringMap"},
+  "dir": {"type": "string"},
+  "priority": {"$ref": "#/components/schemas/Priority"},
+  "labels": {"$ref": "#/components/schemas/StringMap"},
+  "timeout": {"$ref": "#/components/schemas/Duration"},
+  "dispatch_timeout": {"$ref": "#/components/schemas/Duration"},
+  "kill_grace": {"$ref": "#/components/schemas/Duration"},
+  "not_before": {"$ref": "#/components/schemas/Time"},
+  "hold": {"type": "boolean"},
+  "retry": {"$ref": "#/components/schemas/Retry"},
+  "on_disconnect": {"enum": ["keep"]},
+  "callback": {"$ref": "#/components/schemas/Callback"},
+  "tags": {"type": "array", "items": {"type": "string"}},
+  "status": {"$ref": "#/components/schemas/TaskStatus"},
+  "reason": {"$ref": "#/components/schemas/FailureReason"},
+  "reason_text": {"type": ["string", "null"]},
+  "waiting_for": {"$ref": "#/components/schemas/WaitingFor"},
+  "attempt": {"type": "integer", "description": "Number of the newest; 0: none yet."},
+  "retries_used": {"type": "integer"},
+  "runner_id": {"type": ["string", "null"]},
+  "return_code": {"type": ["integer", "null"]},
+  "signal": {"type": ["integer", "null"]},
+  "stop_cause": {"enum": ["stop", "run", "timeout", null]},
+  "created_at": {"$ref": "#/components/schemas/Time"},
+  "queued_at": {"$ref": "#/components/schemas/Time"},
+  "started_at": {"$ref": "#/components/schemas/Time"},
+  "finished_at": {"$ref": "#/components/schemas/Time"},
+  "run_id": {"type": "null"},
+  "flow": {"type": "null"},
+  "outputs": {"$ref": "#/components/schemas/StringMap"},
+  "forced": {"type": "boolean"},
+  "ignored": {"type": "boolean"},
+  "unproven": {"type": "boolean"}}},
+"Attempt": {"type": "object", "properties": {
+  "attempt": {"type": "integer"},
+  "runner_id": {"type": ["string", "null"]},
+  "epoch": {"type": "integer"},
+  "status": {"enum": ["DISPATCHED", "RUNNING", "FINISHED", "FAILED", "TERMINATED",
+    "UNDELIVERED"]},
+  "reason": {"$ref": "#/components/schemas/FailureReason"},
+  "reason_text": {"type": ["string", "null"]},
+  "return_code": {"type": ["integer", "null"]},
+  "signal": {"type": ["integer", "null"]},
+  "dispatched_at": {"$ref": "#/components/schemas/Time"},
+  "started_at": {"$ref": "#/components/schemas/Time"},
+  "finished_at": {"$ref": "#/components/schemas/Time"},
+  "stdout_bytes": {"type": "integer"},
+  "stderr_bytes": {"type": "integer"},
+  "late_report": {"description": "A result that came after the attempt was closed, or null."}}}
+})json";
+
+constexpr std::string_view kRunnerSchemas = R"json({
+"Heartbeat": {"type": "object", "required": ["status"], "properties": {
+  "runner_id": {"type": "string"}, "worker_id": {"type": "string"}, "host": {"type": "string"},
+  "boot_id": {"type": "string"}, "version": {"type": "string"},
+  "worker_address": {"type": "string"}, "cluster_guid": {"type": "string"},
+  "journal_id": {"type": "string"}, "incarnation": {"type": "integer"},
+  "seq": {"type": "integer"}, "last_order": {"$ref": "#/components/schemas/AttemptKey"},
+  "epoch": {"type": "integer"},
+  "status": {"enum": ["IDLE", "RUNNING", "FINISHED", "FAILED"]},
+  "current_task": {"type": "string"}, "attempt": {"type": "integer"},
+  "nonce": {"type": "string"}, "return_code": {"type": "integer"},
+  "signal": {"type": "integer"}, "reason": {"$ref": "#/components/schemas/FailureReason"},
+  "reason_text": {"type": "string"}, "run_ms": {"type": "integer"},
+  "ended_ms": {"type": "integer"}, "leaving_ms": {"type": "integer"},
+  "stdout": {"type": "object"}, "stderr": {"type": "object"},
+  "outputs": {"$ref": "#/components/schemas/StringMap"}, "runner_config": {"type": "object"},
+  "final_args": {"type": "string"}, "wait_ms": {"type": "integer", "maximum": 600000},
+  "figures": {"$ref": "#/components/schemas/Figures"}}},
+"AttemptKey": {"type": "object", "properties": {
+  "task": {"type": "string"}, "attempt": {"type": "integer"}, "nonce": {"type": "string"}}},
+"HeartbeatReply": {"type": "object", "required": ["command"], "properties": {
+  "cluster_guid": {"type": "string"}, "epoch": {"type": "integer"},
+  "incarnation": {"type": "integer"}, "seq": {"type": "integer"},
+  "command": {"enum": ["GO_ON", "RESET", "RUN_NEW"]}, "interval_ms": {"type": "integer"},
+  "task": {"type": "object", "properties": {
+    "task": {"type": "string"}, "attempt": {"type": "integer"}, "nonce": {"type": "string"},
+    "timeout_ms": {"type": "integer"}, "kill_grace_ms": {"type": "integer"},
+    "run": {"type": "object"}}}}},
+"Figures": {"type": ["object", "null"], "properties": {
+  "load1": {"type": "number"}, "cpu_count": {"type": "integer"},
+  "memory_total_bytes": {"type": "integer"}, "memory_free_bytes": {"type": "integer"},
+  "disk_free_bytes": {"type": "integer"}}},
+"Runner": {"type": "object", "properties": {
+  "runner_id": {"type": "string"}, "worker_id": {"type": ["string", "null"]},
+  "host": {"type": ["string", "null"]}, "address": {"type": ["string", "null"]},
+  "version": {"type": ["string", "null"]},
+  "state": {"enum": ["idle", "busy", "lost", "leaving", "conflict", "unknown"]},
+  "task_id": {"type": ["string", "null"]},
+  "labels": {"$ref": "#/components/schemas/StringMap"}, "plain": {"type": "boolean"},
+  "conflict": {"type": "boolean"}, "held": {"type": "boolean"},
+  "silent_ms": {"type": ["integer", "null"]},
+  "last_seen": {"$ref": "#/components/schemas/Time"}}},
+"Host": {"type": "object", "properties": {
+  "worker_id": {"type": ["string", "null"]}, "host": {"type": ["string", "null"]},
+  "address": {"type": ["string", "null"]}, "version": {"type": ["string", "null"]},
+  "labels": {"$ref": "#/components/schemas/StringMap"}, "runners": {"type": "integer"},
+  "busy": {"type": "integer"}, "plain": {"type": "boolean"},
+  "health": {"enum": ["healthy", "suspect", "dead"]},
+  "silent_ms": {"type": ["integer", "null"]},
+  "last_seen": {"$ref": "#/components/schemas/Time"},
+  "figures": {"$ref": "#/components/schemas/Figures"}}}
+})json";
+
+constexpr std::string_view kClusterSchemas = R"json({
+"Cluster": {"type": "object", "properties": {
+  "cluster": {"type": "string"}, "guid": {"type": "string"}, "node_id": {"type": "string"},
+  "role": {"enum": ["active", "standby"]}, "state": {"type": "string"},
+  "epoch": {"type": "integer"},
+  "active": {"type": ["object", "null"], "properties": {
+    "node_id": {"type": "string"}, "address": {"type": "string"},
+    "since": {"$ref": "#/components/schemas/Time"}}},
+  "masters": {"type": "array", "items": {"type": "object", "properties": {
+    "node_id": {"type": "string"}, "role": {"enum": ["active", "standby"]},
+    "state": {"type": "string"}, "address": {"type": "string"}, "version": {"type": "string"},
+    "health": {"enum": ["ok", "database_unreachable"]}}}},
+  "alarm": {"type": ["string", "null"], "description": "What needs a person."}}},
+"Takeover": {"type": "object", "properties": {
+  "epoch": {"type": "integer"}, "node_id": {"type": "string"}, "reason": {"type": "string"},
+  "at": {"$ref": "#/components/schemas/Time"},
+  "released_at": {"$ref": "#/components/schemas/Time"},
+  "detect_ms": {"type": "integer"}, "lock_ms": {"type": "integer"},
+  "bump_ms": {"type": "integer"}, "load_ms": {"type": "integer"},
+  "active_ms": {"type": "integer"}, "tasks_loaded": {"type": "integer"},
+  "attempts_in_doubt": {"type": "integer"}}},
+"Counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+"Stats": {"type": "object", "properties": {
+  "by_status": {"$ref": "#/components/schemas/Counts"},
+  "live_by_priority": {"$ref": "#/components/schemas/Counts"},
+  "waiting_by_reason": {"$ref": "#/components/schemas/Counts"},
+  "workers": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Counts"}}}},
+"Verify": {"type": "object", "properties": {
+  "tasks_compared": {"type": "integer"},
+  "differences": {"type": "array", "maxItems": 100, "items": {"type": "string"}},
+  "differences_total": {"type": "integer"}}},
+"Internals": {"type": "object", "description": "For people; its members may change."},
+"DeadCallback": {"type": "object", "properties": {
+  "id": {"type": "string"}, "task_id": {"type": "string"}, "attempt": {"type": "integer"},
+  "event": {"type": "string"}, "url": {"type": "string"}, "awaited": {"type": "boolean"},
+  "state": {"type": "string"}, "tries": {"type": "integer"},
+  "created_at": {"$ref": "#/components/schemas/Time"},
+  "last_error": {"type": ["string", "null"]}}},
+"Health": {"type": "object", "properties": {
+  "status": {"type": "string"}, "role": {"type": "string"}, "state": {"type": "string"}}},
+"OpenApi": {"type": "object"},
+"Problem": {"type": "object", "required": ["type", "title", "status", "detail", "code"],
+  "properties": {
+  "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
+  "detail": {"type": "string"}, "code": {"type": "string"},
+  "field": {"type": "string", "description": "What is wrong, e.g. tasks[3].command."},
+  "active": {"type": "object", "description": "With code not_active: who leads.",
+    "properties": {"node_id": {"type": "string"}, "address": {"type": "string"}}}}}
+})json";
+
+Json listOf(std::string_view item) {
+  return {
+      {"type", "object"},
+      {"required", Json::array({"items", "next_cursor"})},
+      {"properties",
+       {{"items",
+         {{"type", "array"}, {"items", {{"$ref", fmt::format("#/components/schemas/{}", item)}}}}},
+        {"next_cursor", {{"type", Json::array({"string", "null"})}}},
+        {"total", {{"type", "integer"}}}}}};
+}
+
+}  // namespace
+
+Json openApiSchemas() {
+  Json schemas = Json::object();
+  for (const std::string_view text : {kTaskSchemas, kRunnerSchemas, kClusterSchemas}) {
+    const auto parsed = parseJson(text);
+    CHECK(parsed.ok());
+    schemas.update(*parsed);
+  }
+  for (const std::string_view item : {"Task", "Attempt", "Runner", "Host", "Takeover"}) {
+    schemas[fmt::format("{}List", item)] = listOf(item);
+  }
+  schemas["DeadCallbackList"] = listOf("DeadCallback");
+  return schemas;
+}
+
+}  // namespace baton::webapi

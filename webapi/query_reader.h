@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "net/http_message.h"
+
+namespace baton::webapi {
+
+// Reads query parameters into typed variables; absent ones leave them as they were. The first
+// thing that is wrong is kept and names its parameter. Unknown and repeated parameters were
+// refused before.
+class QueryReader {
+ public:
+  explicit QueryReader(const net::HttpRequest& request) : request_(request) {}
+
+  bool has(std::string_view name) const { return request_.findQuery(name) != nullptr; }
+  QueryReader& text(std::string_view name, std::string& out);  // 1 to 256 characters.
+  QueryReader& integer(std::string_view name, int64_t& out, int64_t min, int64_t max);
+  QueryReader& boolean(std::string_view name, bool& out);  // true or false
+  QueryReader& time(std::string_view name, WallTime& out);
+  // Words separated by commas and repetition; an empty word is an error.
+  QueryReader& words(std::string_view name, std::vector<std::string>& out);
+
+  void fail(std::string_view name, std::string message);
+  Status finish() const;
+
+ private:
+  const net::HttpRequest& request_;
+  std::optional<Error> error_;
+};
+
+// Decimal digits without sign or blanks. Errors: InvalidArgument (other, or outside the bounds).
+Result<int64_t> parseDecimal(std::string_view text, int64_t min, int64_t max);
+
+}  // namespace baton::webapi

@@ -1,0 +1,121 @@
+#include "webapi/request_gate.h"
+
+#include <algorithm>
+
+#include "common/base/json.h"
+
+namespace baton::webapi {
+namespace {
+
+Status checkQuery(const net::HttpRequest& request, const RouteSpec& spec) {
+  for (size_t i = 0; i < request.query.size(); ++i) {
+    const std::string& name = request.query[i].first;
+    const auto known = std::find_if(spec.query.begin(), spec.query.end(),
+                                    [&](const QueryParam& param) { return param.name == name; });
+    const std::string shown = truncateUtf8(name, 80);
+    if (known == spec.query.end()) {
+      return Error(ErrorCode::InvalidArgument, "is not a parameter of this address", shown);
+    }
+    if (!isValidUtf8(request.query[i].second)) {
+      return Error(ErrorCode::InvalidArgument, "is not valid UTF-8", shown);
+    }
+    if (known->repeatable) continue;
+    for (size_t j = 0; j < i; ++j) {
+      if (request.query[j].first != name) continue;
+      return Error(ErrorCode::InvalidArgument, "is given more than once", shown);
+    }
+  }
+  return {};
+}
+
+Status checkBody(const net::HttpRequest& request, const RouteSpec& spec) {
+  if (spec.body_bytes_max != 0 && request.body.size() > spec.body_bytes_max) {
+    return Error::make(ErrorCode::TooLarge, "a body of {} bytes; at most {} are accepted here",
+                       request.body.size(), spec.body_bytes_max);
+  }
+  if (spec.body == BodyRule::None && !request.body.empty()) {
+    return Error::invalidArgument("{} of this address takes no body, {} bytes came", request.method,
+                                  request.body.size());
+  }
+  if (spec.body == BodyRule::Required && request.body.empty()) {
+    return Error::invalidArgument("the body is empty; expected JSON");
+  }
+  return {};
+}
+
+bool badContentType(const net::HttpRequest& request, const RouteSpec& spec) {
+  const std::string* type = request.headers.find("Content-Type");
+  return type != nullptr && !request.body.empty() && !spec.any_content_type &&
+         !isJsonContentType(*type);
+}
+
+}  // namespace
+
+bool isJsonContentType(std::string_view content_type) {
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
+  while (!type.empty() && (type.front() == ' ' || type.front() == '\t')) type.remove_prefix(1);
+  if (net::equalsNoCase(type, "application/json")) return true;
+  return type.size() > 5 && net::equalsNoCase(type.substr(type.size() - 5), "+json");
+}
+
+RequestGate::RequestGate(const Router& router, const Authenticator& authenticator,
+                         master::api::ClusterPort& cluster,
+                         std::shared_ptr<const ErrorMapper> errors)
+    : router_(router),
+      authenticator_(authenticator),
+      cluster_(cluster),
+      errors_(std::move(errors)) {}
+
+net::HttpServer::RunOn RequestGate::runOn(std::string_view method, std::string_view path) const {
+  const Router::Match match = router_.match(method, path);
+  // Without a route the answer is made without waiting.
+  const bool io = match.spec == nullptr || match.spec->on_io;
+  return io ? net::HttpServer::RunOn::Io : net::HttpServer::RunOn::Pool;
+}
+
+void RequestGate::handle(net::HttpRequest request, const net::Responder& responder) const {
+  Router::Match match = router_.match(request.method, request.path);
+  const auto refuse = [&](net::HttpResponse response) {
+    logAccess(request, match.spec, response, Micros(0));
+    responder.reply(std::move(response));
+  };
+  if (match.spec == nullptr) return refuse(refuseUnrouted(request, match));
+  const Result<Role> role = admit(request, *match.spec);
+  if (!role.ok()) return refuse(errors_->toResponse(role.error(), factsOf(request)));
+  if (badContentType(request, *match.spec)) {
+    return refuse(problem(415, "unsupported_media_type",
+                          "the body must be JSON; send \"Content-Type: application/json\""));
+  }
+  (*match.handler)(
+      Call(std::move(request), std::move(match.params), *role, *match.spec, responder, errors_));
+}
+
+net::HttpResponse RequestGate::refuseUnrouted(const net::HttpRequest& request,
+                                              const Router::Match& match) const {
+  // Strangers are not told which addresses there are.
+  const Result<Role> role = authenticator_.identify(request);
+  if (!role.ok()) return errors_->toResponse(role.error(), factsOf(request));
+  if (match.allow.empty()) {
+    return errors_->toResponse(
+        Error::notFound("there is no address {}", truncateUtf8(request.path, 200)),
+        factsOf(request));
+  }
+  net::HttpResponse response = problem(
+      405, "method_not_allowed",
+      fmt::format("{} is not possible here, {} is", truncateUtf8(request.method, 40), match.allow));
+  response.headers.add("Allow", match.allow);
+  return response;
+}
+
+Result<Role> RequestGate::admit(const net::HttpRequest& request, const RouteSpec& spec) const {
+  ASSIGN_OR_RETURN(const Role role, authenticator_.require(request, spec.access));
+  if (!spec.standby && !cluster_.isActive()) {
+    return Error::make(ErrorCode::NotActive, "this master does not lead");
+  }
+  RETURN_IF_ERROR(checkQuery(request, spec));
+  RETURN_IF_ERROR(checkBody(request, spec));
+  return role;
+}
+
+}  // namespace baton::webapi

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace baton::webapi {
+
+// Who may use a route. A worker token opens nothing but Worker and Any.
+enum class Access : uint8_t { Open, Client, Worker, Any };
+enum class BodyRule : uint8_t { None, Optional, Required };
+
+struct QueryParam {
+  std::string_view name;
+  std::string_view schema;  // JSON Schema text.
+  std::string_view doc;
+  bool repeatable = false;
+};
+
+// One row of the table from which the router, the checks before a handler and the OpenAPI document
+// are made.
+struct RouteSpec {
+  std::string_view operation;  // Unique; names the handler and is the operationId.
+  std::string_view method;
+  std::string_view pattern;  // "/api/v1/tasks/{id}"; a parameter is a whole segment.
+  std::string_view tag;
+  std::string_view summary;
+  Access access = Access::Client;
+  bool on_io = false;    // Runs on the I/O thread: the handler never blocks.
+  bool standby = false;  // Answered by a master that does not lead, too.
+  bool held = false;     // The answer may be held on purpose: never counted as slow.
+  std::span<const QueryParam> query = {};
+  BodyRule body = BodyRule::None;
+  bool any_content_type = false;   // The body is JSON whatever its Content-Type says.
+  size_t body_bytes_max = 0;       // 0: the cap of the server.
+  std::string_view body_schema{};  // Name under components/schemas.
+  bool idempotency_key = false;
+  int ok_status = 200;
+  std::string_view answer_type = "application/json";
+  std::string_view answer_schema{};  // Name under components/schemas; empty: not JSON.
+};
+
+// Every route of the master. The heartbeat stands first: it is most of the traffic.
+std::span<const RouteSpec> routeSpecs();
+
+}  // namespace baton::webapi

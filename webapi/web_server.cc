@@ -1,0 +1,113 @@
+#include "webapi/web_server.h"
+
+#include <vector>
+
+#include "common/base/log.h"
+#include "webapi/auth.h"
+#include "webapi/cluster_handlers.h"
+#include "webapi/log_handlers.h"
+#include "webapi/open_api.h"
+#include "webapi/request_gate.h"
+#include "webapi/router.h"
+#include "webapi/runner_handlers.h"
+#include "webapi/task_handlers.h"
+
+namespace baton::webapi {
+namespace {
+
+// A token of 64 KB is refused as a wrong token and not as a broken request.
+constexpr size_t kHeadBytesMax = 96 * 1024;
+
+std::vector<RouteSpec> routesFor(const WebServer::Options& options) {
+  std::vector<RouteSpec> specs(routeSpecs().begin(), routeSpecs().end());
+  for (RouteSpec& spec : specs) {
+    if (spec.operation == "metrics" && options.open_metrics) spec.access = Access::Open;
+  }
+  return specs;
+}
+
+net::HttpServer::Options serverOptions(const WebServer::Options& options) {
+  net::HttpServer::Options server;
+  server.host = options.host;
+  server.port = options.port;
+  server.name = "web";
+  server.pool_threads = options.pool_threads;
+  server.connections_max = options.connections_max;
+  server.limits.body_bytes_max = options.body_bytes_max;
+  server.limits.head.bytes_max = kHeadBytesMax;
+  return server;
+}
+
+}  // namespace
+
+// All that exists while the server runs. In the order of construction; the server goes first.
+struct WebServer::Parts {
+  Parts(const Ports& ports, const Options& options, Authenticator known)
+      : specs(routesFor(options)),
+        document(dumpJson(openApiDocument(specs, options.version))),
+        authenticator(std::move(known)),
+        router(specs),
+        tasks(ports.tasks),
+        logs(ports.tasks, ports.hosts,
+             {.worker_token = options.worker_token, .worker_timeout = options.worker_timeout}),
+        runners(ports.heartbeats, ports.hosts),
+        gate(router, authenticator, ports.cluster, std::make_shared<ErrorMapper>(ports.cluster)),
+        server(
+            serverOptions(options),
+            [this](std::string_view method, std::string_view path) {
+              return gate.runOn(method, path);
+            },
+            [this](net::HttpRequest request, const net::Responder& responder) {
+              gate.handle(std::move(request), responder);
+            }),
+        cluster(ports.cluster, ports.callbacks, server.counters()) {
+    tasks.bindTo(router);
+    logs.bindTo(router);
+    runners.bindTo(router);
+    cluster.bindTo(router);
+    router.bind("getOpenApi",
+                [this](const Call& call) { call.reply(net::HttpResponse::json(200, document)); });
+    CHECK(router.unbound().empty());
+  }
+
+  const std::vector<RouteSpec> specs;
+  const std::string document;
+  const Authenticator authenticator;
+  Router router;
+  TaskHandlers tasks;
+  LogHandlers logs;
+  RunnerHandlers runners;
+  RequestGate gate;
+  net::HttpServer server;
+  ClusterHandlers cluster;
+};
+
+WebServer::WebServer(Ports ports, Options options)
+    : Service("web-server"), ports_(ports), options_(std::move(options)) {}
+
+WebServer::~WebServer() { stop(); }
+
+uint16_t WebServer::port() const { return port_.load(); }
+
+Status WebServer::onStart() {
+  ASSIGN_OR_RETURN(Authenticator known,
+                   Authenticator::create(options_.client_token, options_.worker_token));
+  parts_ = std::make_unique<Parts>(ports_, options_, std::move(known));
+  RETURN_IF_ERROR(parts_->server.start());
+  port_ = parts_->server.port();
+  logInfo("web_server_started", field("host", options_.host), field("port", port_.load()));
+  return {};
+}
+
+void WebServer::drain() {
+  if (parts_) parts_->server.stopAccepting();
+}
+
+void WebServer::onStop() noexcept {
+  if (!parts_) return;
+  // Reads of logs in flight are bounded by their deadline; a body that waits for one is cut.
+  parts_->server.stop(options_.drain_patience);
+  parts_->logs.stop();
+}
+
+}  // namespace baton::webapi
