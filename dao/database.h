@@ -14,16 +14,16 @@ namespace baton::dao {
 struct DatabaseOptions {
   enum class Kind : uint8_t { Sqlite, Mysql };
   Kind kind = Kind::Sqlite;
-  std::string path;                 // SQLite: the file.
-  std::string host;                 // MySQL: host, or empty for the socket.
+  std::string path;  // SQLite: the file.
+  std::string host;  // MySQL: host, or empty for the socket.
   int port = 3306;
   std::string socket;
-  std::string name;                 // Database (schema) name.
-  std::string user;                 // Read-write user: one per cluster.
+  std::string name;  // Database (schema) name.
+  std::string user;  // Read-write user: one per cluster.
   std::string password;
-  std::string reader_user;          // Read-only user; empty: the read-write one with read-only sessions.
+  std::string reader_user;  // Read-only user; empty: the read-write one with read-only sessions.
   std::string reader_password;
-  std::string tls_ca;               // File; empty: no TLS.
+  std::string tls_ca;  // File; empty: no TLS.
   Millis connect_timeout{1'000};
   Millis io_timeout{3'000};
 };
@@ -31,9 +31,9 @@ struct DatabaseOptions {
 // Result of `cluster init` on the database side.
 struct ClusterInit {
   std::string name;
-  std::string guid;                 // Kept if the row exists already.
+  std::string guid;  // Kept if the row exists already.
   int64_t heartbeat_ms = 30'000;
-  bool set_heartbeat = false;       // Change the row's heartbeat (all masters are stopped).
+  bool set_heartbeat = false;  // Change the row's heartbeat (all masters are stopped).
 };
 
 // A database: makes connections of each kind. Both bodies (dao/mysql, dao/sqlite) pass one contract

@@ -17,21 +17,21 @@ enum class EpochState : uint8_t { None = 0, Recovering = 1, Active = 2, Released
 struct EpochRow {
   uint64_t epoch = 0;
   std::string node_id;
-  std::string incarnation;   // UUID of the owning process.
+  std::string incarnation;  // UUID of the owning process.
   std::string cluster_guid;
   EpochState state = EpochState::None;
-  std::string address;       // host:port of the owner's web server.
+  std::string address;  // host:port of the owner's web server.
   WallTime acquired_at{};
 };
 
 // What a takeover writes: the new epoch row and its line of history.
 struct EpochClaim {
   uint64_t epoch = 0;
-  uint64_t prev_epoch = 0;   // As read from ZooKeeper or the row; for the history only.
+  uint64_t prev_epoch = 0;  // As read from ZooKeeper or the row; for the history only.
   std::string node_id;
   std::string incarnation;
   std::string address;
-  std::string reason;        // first | expired | deleted | restart | handover | forced | reaffirm
+  std::string reason;  // first | expired | deleted | restart | handover | forced | reaffirm
   int64_t lock_czxid = 0;
 };
 
@@ -43,12 +43,12 @@ struct EpochLogRow {
   std::string incarnation;
   std::string reason;
   WallTime bumped_at{};
-  WallTime released_at{};    // Zero time: not released cleanly.
-  int64_t detect_ms = 0;     // From the last sign of the old lock to the decision to contend.
-  int64_t lock_ms = 0;       // From that decision to the lock owned.
-  int64_t bump_ms = 0;       // From the lock to the epoch row committed.
-  int64_t load_ms = 0;       // From the bump to live state loaded and rebuilt.
-  int64_t active_ms = 0;     // From the load to the gates open.
+  WallTime released_at{};  // Zero time: not released cleanly.
+  int64_t detect_ms = 0;   // From the last sign of the old lock to the decision to contend.
+  int64_t lock_ms = 0;     // From that decision to the lock owned.
+  int64_t bump_ms = 0;     // From the lock to the epoch row committed.
+  int64_t load_ms = 0;     // From the bump to live state loaded and rebuilt.
+  int64_t active_ms = 0;   // From the load to the gates open.
   int64_t tasks_loaded = 0;
   int64_t attempts_in_doubt = 0;
 };

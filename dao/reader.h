@@ -20,25 +20,25 @@ struct TaskFilter {
   std::vector<TaskStatus> statuses;
   std::vector<Priority> priorities;
   FailureReason reason = FailureReason::None;
-  std::string name;                 // Exact.
-  std::string text;                 // Part of the name.
+  std::string name;  // Exact.
+  std::string text;  // Part of the name.
   std::string tag;
-  std::string host;                 // Host of the newest attempt's runner.
+  std::string host;  // Host of the newest attempt's runner.
   std::string runner_id;
-  WallTime created_from{};          // Inclusive; zero: open.
-  WallTime created_before{};        // Exclusive; zero: open.
+  WallTime created_from{};    // Inclusive; zero: open.
+  WallTime created_before{};  // Exclusive; zero: open.
 };
 
 // One page, newest task first, by keyset: `before` is the last id of the page before (0: first).
 struct TaskPage {
-  std::vector<TaskRecord> items;    // Without spec.
+  std::vector<TaskRecord> items;  // Without spec.
   bool more = false;
 };
 
 // An open attempt of a live task as recovery loads it.
 struct LiveTask {
   TaskState state;
-  std::string_view policy;          // Valid during the callback only.
+  std::string_view policy;  // Valid during the callback only.
   WallTime created_at{};
   std::optional<AttemptRecord> open_attempt;
 };
@@ -62,7 +62,8 @@ class Reader {
   virtual Result<std::optional<IdempotencyRecord>> idempotency(std::string_view principal,
                                                                std::string_view key) = 0;
   // The run parts (JSON text) of the given tasks; ids without a row are left out.
-  virtual Result<std::vector<std::pair<TaskId, std::string>>> specs(std::span<const TaskId> ids) = 0;
+  virtual Result<std::vector<std::pair<TaskId, std::string>>> specs(
+      std::span<const TaskId> ids) = 0;
 
   // Recovery. Live = not terminal. Rows come in rising id order within a range; the callback
   // returns false to stop early (Cancelled).

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/model/records.h"
+#include "dao/sql_session.h"
+
+// Rows of queries as records. Each reader takes the columns named by its constant, in that order,
+// starting at `first`. Errors: Corrupt (a number that no enumerator has; the row is named).
+namespace baton::dao {
+
+inline constexpr std::string_view kTaskStateColumns =
+    "t.task_id,t.status,t.reason,t.priority,t.cause,t.hold,t.forced,t.ignored,t.unproven,"
+    "t.attempt,t.retries_used,t.return_code,t.signal_no,t.queued_at,t.not_before,t.started_at,"
+    "t.finished_at,t.runner_id,t.reason_text";
+inline constexpr int kTaskStateColumnCount = 19;
+Status readTaskState(SqlRow& row, int first, TaskState& out);
+
+// Behind the state's columns.
+inline constexpr std::string_view kTaskRestColumns = "t.created_at,t.name,t.kind,t.policy,t.tags";
+Status readTaskRest(SqlRow& row, int first, TaskRecord& out);
+
+inline constexpr std::string_view kAttemptColumns =
+    "a.task_id,a.number,a.status,a.reason,a.return_code,a.signal_no,a.incarnation,a.seq,"
+    "a.dispatch_epoch,a.dispatched_at,a.started_at,a.finished_at,a.stdout_bytes,a.stderr_bytes,"
+    "a.runner_id,a.nonce,a.worker_address,a.reason_text,a.late_report";
+Status readAttempt(SqlRow& row, int first, AttemptRecord& out);
+
+inline constexpr std::string_view kRunnerColumns =
+    "runner_id,worker_id,host,boot_id,version,worker_address,journal_id,incarnation,plain,"
+    "conflict,last_seen,labels";
+RunnerRecord readRunner(SqlRow& row);
+
+inline constexpr std::string_view kOutboxColumns =
+    "id,state,task_id,attempt,awaited,tries,next_at,created_at,event,url,payload,last_error";
+Status readOutbox(SqlRow& row, OutboxRecord& out);
+
+}  // namespace baton::dao

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+// The schema as numbered steps. A step that was released is never edited; the next change is a new
+// file m000N.cc. Statements are written so that a step that stopped half-way can run again.
+//
+// Rights that the two MySQL users need (`baton` stands for the database):
+//   GRANT ALL PRIVILEGES ON baton.* TO 'baton_rw'@'%';   -- tables and migrations; a user may see
+//                                                        -- and KILL its own threads without more
+//   GRANT SELECT ON baton.* TO 'baton_ro'@'%';
+namespace baton::dao {
+
+// Version that this program reads and writes.
+inline constexpr uint32_t kSchemaVersion = 1;
+
+std::span<const std::string_view> mysqlMigration(uint32_t version);
+std::span<const std::string_view> sqliteMigration(uint32_t version);
+
+std::span<const std::string_view> mysqlMigration1();
+std::span<const std::string_view> sqliteMigration1();
+
+}  // namespace baton::dao

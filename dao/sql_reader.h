@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+
+#include "dao/reader.h"
+#include "dao/sql_session.h"
+
+namespace baton::dao {
+
+// Reader over any backend.
+class SqlReader final : public Reader {
+ public:
+  explicit SqlReader(std::shared_ptr<SqlBackend> backend) : backend_(std::move(backend)) {}
+
+  Result<std::optional<TaskRecord>> task(TaskId id) override;
+  Result<TaskPage> tasks(const TaskFilter& filter, TaskId before, uint32_t limit) override;
+  Result<uint64_t> countTasks(const TaskFilter& filter) override;
+  Result<TaskCounts> taskCounts() override;
+  Result<std::vector<AttemptRecord>> attempts(TaskId id) override;
+  Result<std::optional<IdempotencyRecord>> idempotency(std::string_view principal,
+                                                       std::string_view key) override;
+  Result<std::vector<std::pair<TaskId, std::string>>> specs(std::span<const TaskId> ids) override;
+
+  Result<std::vector<TaskId>> liveRangeBounds(uint32_t ranges) override;
+  Status liveTasks(TaskId from, TaskId before,
+                   const std::function<bool(const LiveTask&)>& take) override;
+  Result<std::vector<RunnerRecord>> runners() override;
+  Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after_id, uint32_t limit) override;
+  Result<std::vector<OutboxRecord>> deadOutbox(uint32_t limit) override;
+
+ private:
+  // Runs a step on a working session. A connection that turns out to be lost before the step got
+  // a row is made anew once.
+  using Step = std::function<Status(SqlSession&, bool& got_rows)>;
+  Status withSession(const Step& step);
+  // A query whose rows are collected by `take`, which returns an error to stop.
+  Status collect(std::string_view sql, const SqlValues& values,
+                 const std::function<Status(SqlRow&)>& take);
+  Status streamLive(SqlSession& session, TaskId from, TaskId before,
+                    const std::function<bool(const LiveTask&)>& take, bool& got_rows);
+  Result<std::vector<OutboxRecord>> outbox(std::string_view sql, const SqlValues& values);
+
+  const std::shared_ptr<SqlBackend> backend_;
+  std::unique_ptr<SqlSession> session_;
+};
+
+}  // namespace baton::dao

@@ -1,0 +1,120 @@
+#include "dao/sql_txn.h"
+
+#include "common/base/mutant.h"
+
+namespace baton::dao {
+
+SqlTxn::~SqlTxn() {
+  if (ended_ || session_->broken()) return;
+  // A failed rollback marks the session as broken; the server rolls back when it goes.
+  (void)session_->execute("ROLLBACK");
+}
+
+Status SqlTxn::kept(Status status) {
+  if (!status.ok() && dead_.ok()) dead_ = status;
+  return status;
+}
+
+template <typename Row, typename Put>
+Status SqlTxn::store(const BatchForm& form, std::span<const Row> rows, const Put& put) {
+  if (!dead_.ok()) return dead_;
+  CHECK(!ended_);
+  if (rows.empty()) return {};
+  const auto batch = session_->batch(form);
+  RowEncoder encoder(*batch, form.noun, mark_);
+  for (const Row& row : rows) {
+    if (Status status = put(encoder, row); !status.ok()) return kept(std::move(status));
+  }
+  return kept(batch->finish());
+}
+
+Status SqlTxn::insertTasks(std::span<const TaskRecord> rows) {
+  RETURN_IF_ERROR(store(taskInsertForm(), rows, putTask));
+  RETURN_IF_ERROR(store(specInsertForm(), rows, putSpec));
+  return store(tagInsertForm(), rows, [](RowEncoder& encoder, const TaskRecord& task) -> Status {
+    for (const std::string& tag : task.tags) {
+      RETURN_IF_ERROR(putTag(encoder, task.state.id, tag));
+    }
+    return {};
+  });
+}
+
+Status SqlTxn::storeTaskStates(std::span<const TaskState> rows) {
+  return store(taskStateForm(), rows, putTaskState);
+}
+
+Status SqlTxn::storeTaskOutputs(std::span<const TaskOutputs> rows) {
+  return store(outputsForm(), rows, [](RowEncoder& encoder, const TaskOutputs& row) {
+    return putOutputs(encoder, row.task_id, row.outputs);
+  });
+}
+
+Status SqlTxn::storeAttempts(std::span<const AttemptRecord> rows) {
+  const bool open_first = mutant("dao_open_before_close");
+  for (const bool open : {open_first, !open_first}) {
+    RETURN_IF_ERROR(
+        store(attemptForm(), rows, [open](RowEncoder& encoder, const AttemptRecord& row) -> Status {
+          if (isOpen(row.status) != open) return {};
+          return putAttempt(encoder, row);
+        }));
+  }
+  return {};
+}
+
+Status SqlTxn::storeRunners(std::span<const RunnerRecord> rows) {
+  return store(runnerForm(), rows, putRunner);
+}
+
+Status SqlTxn::storeOutbox(std::span<const OutboxRecord> rows) {
+  return store(outboxForm(), rows, putOutbox);
+}
+
+Status SqlTxn::storeIdempotency(std::span<const IdempotencyRecord> rows) {
+  return store(idempotencyForm(), rows, putIdempotency);
+}
+
+Status SqlTxn::purgeIdempotency(WallTime before, uint32_t limit) {
+  if (!dead_.ok()) return dead_;
+  CHECK(!ended_);
+  return kept(
+      session_
+          ->execute("DELETE FROM idempotency WHERE created_at<? ORDER BY created_at LIMIT ?",
+                    {toMicros(before), int64_t{limit}})
+          .status());
+}
+
+Result<uint64_t> SqlTxn::reserveIds(std::string_view counter, uint64_t count) {
+  if (!dead_.ok()) return dead_;
+  CHECK(!ended_);
+  CHECK(count > 0);
+  uint64_t first = 1;
+  std::string select = "SELECT next_id FROM counter WHERE name=?";
+  select += write_lock_;
+  RETURN_IF_ERROR(kept(session_->query(select, {counter}, [&](SqlRow& row) {
+    first = row.natural(0);
+    return true;
+  })));
+  static const BatchForm form{.kind = BatchForm::Kind::Upsert,
+                              .noun = "counter",
+                              .table = "counter",
+                              .columns = {"name", "next_id", "epoch", "batch_id"}};
+  const auto batch = session_->batch(form);
+  RowEncoder encoder(*batch, form.noun, mark_);
+  encoder.name("name", counter, 64).natural(first + count).mark();
+  RETURN_IF_ERROR(kept(encoder.endRow({.name = counter})));
+  RETURN_IF_ERROR(kept(batch->finish()));
+  return first;
+}
+
+Status SqlTxn::commit() {
+  if (!dead_.ok()) return dead_;
+  CHECK(!ended_);
+  const Status status = session_->execute("COMMIT").status();
+  if (status.ok() || mutant("dao_commit_never_fails")) {
+    ended_ = true;
+    return {};
+  }
+  return kept(status);
+}
+
+}  // namespace baton::dao

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+
+#include "dao/fenced_txn.h"
+#include "dao/row_encoder.h"
+#include "dao/sql_session.h"
+
+namespace baton::dao {
+
+// FencedTxn over a session whose transaction is open and fenced. Rolls back in the destructor
+// unless committed; after an error every call gives that error again.
+class SqlTxn final : public FencedTxn {
+ public:
+  SqlTxn(std::shared_ptr<SqlSession> session, std::string_view write_lock, WriteMark mark)
+      : session_(std::move(session)), write_lock_(write_lock), mark_(mark) {}
+  ~SqlTxn() override;
+  SqlTxn(const SqlTxn&) = delete;
+  SqlTxn& operator=(const SqlTxn&) = delete;
+
+  Status insertTasks(std::span<const TaskRecord> rows) override;
+  Status storeTaskStates(std::span<const TaskState> rows) override;
+  Status storeTaskOutputs(std::span<const TaskOutputs> rows) override;
+  Status storeAttempts(std::span<const AttemptRecord> rows) override;
+  Status storeRunners(std::span<const RunnerRecord> rows) override;
+  Status storeOutbox(std::span<const OutboxRecord> rows) override;
+  Status storeIdempotency(std::span<const IdempotencyRecord> rows) override;
+  Status purgeIdempotency(WallTime before, uint32_t limit) override;
+  Result<uint64_t> reserveIds(std::string_view counter, uint64_t count) override;
+  Status commit() override;
+
+ private:
+  // Puts the rows that `put` takes through one batch.
+  template <typename Row, typename Put>
+  Status store(const BatchForm& form, std::span<const Row> rows, const Put& put);
+  // Keeps an error, so that the transaction is dead from then on.
+  Status kept(Status status);
+
+  const std::shared_ptr<SqlSession> session_;
+  const std::string_view write_lock_;
+  const WriteMark mark_;
+  Status dead_;
+  bool ended_ = false;
+};
+
+}  // namespace baton::dao
