@@ -66,6 +66,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
 
   // True when it waits for a request of which nothing has come.
   bool idle() const;
+  // When it is closed or refused if nothing happens.
+  BootTime deadline() const { return deadline_; }
   bool open() const { return state_ != State::Closed; }
   const std::string& peer() const { return peer_; }
 

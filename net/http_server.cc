@@ -5,9 +5,11 @@
 #include <Poco/Timestamp.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <future>
 #include <unordered_map>
@@ -117,9 +119,14 @@ bool HttpServer::Front::acceptOne() {
   FileDescriptor fd(accept4(listener_.get(), reinterpret_cast<sockaddr*>(&address.storage),
                             &address.length, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!fd) {
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
+    const int error = errno;
+    if (error == EAGAIN || error == EWOULDBLOCK) return false;
     // ECONNABORTED and other errors of one connection; the rest of the queue is sound.
-    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return true;
+    if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return true;
+    // The kernel wants a free descriptor before it looks whether anybody waits.
+    pollfd item{listener_.get(), POLLIN, 0};
+    if (poll(&item, 1, 0) != 1) return false;
+    logWarn("http_accept_paused", field("why", strerror(error)));
     pauseAccepting();
     return false;
   }
@@ -159,16 +166,17 @@ void HttpServer::Front::adopt(FileDescriptor fd, std::string peer) {
   connections_.emplace(key, std::move(connection));
 }
 
-// Out of descriptors: the listener would be reported ready for ever. Old idle connections make
-// room for new ones.
+// Out of descriptors: the listener would be reported ready for ever. The connections that are idle
+// for longest make room for new ones.
 void HttpServer::Front::pauseAccepting() {
   std::vector<std::shared_ptr<HttpConnection>> idle;
   for (const auto& [key, connection] : connections_) {
     if (connection->idle()) idle.push_back(connection);
-    if (idle.size() == kIdleClosedAtOnce) break;
   }
-  logWarn("http_accept_paused", field("errno", errno), field("idle_closed", idle.size()));
-  for (const auto& connection : idle) connection->close();
+  const size_t count = std::min(idle.size(), kIdleClosedAtOnce);
+  std::partial_sort(idle.begin(), idle.begin() + static_cast<ptrdiff_t>(count), idle.end(),
+                    [](const auto& a, const auto& b) { return a->deadline() < b->deadline(); });
+  for (size_t i = 0; i < count; ++i) idle[i]->close();
   loop_->remove(listener_.get());
   loop_->callAfter(options_.accept_pause, [this] {
     if (!listener_) return;

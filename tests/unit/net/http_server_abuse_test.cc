@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <random>
 
@@ -243,6 +245,48 @@ TEST_F(HttpServerAbuseTest, HalfSentRequestsHoldUpNobody) {
     worst = std::max<std::chrono::nanoseconds>(worst, std::chrono::steady_clock::now() - begun);
   }
   EXPECT_LT(worst, std::chrono::seconds(1));
+}
+
+// A client that does not take its answer is dropped, so that it holds no memory for ever.
+TEST_F(HttpServerAbuseTest, DropsAClientThatDoesNotTakeItsAnswer) {
+  handler_ = [](const HttpRequest&, const Responder& responder) {
+    responder.reply(HttpResponse::text(200, std::string(30'000'000, 'x')));
+  };
+  HttpServer::Options options;
+  options.limits.write_stall_timeout = Micros(100'000);
+  startServer(options);
+  RawClient client(server_->port());
+  client.send(get("/large"));
+  ASSERT_TRUE(client.readable(10'000));
+  for (int i = 0; server_->counters().connections_open.load() > 0 && i < 2000; ++i) {
+    pollfd none{-1, 0, 0};
+    poll(&none, 1, 5);
+  }
+  EXPECT_EQ(server_->counters().connections_open.load(), 0);
+}
+
+// Without descriptors the server does not spin; idle connections make room for new ones.
+TEST_F(HttpServerAbuseTest, MakesRoomWhenDescriptorsRunOut) {
+  HttpServer::Options options;
+  options.accept_pause = Micros(20'000);
+  startServer(options);
+  RawClient idle(server_->port());
+  idle.send(get("/io"));
+  ASSERT_EQ(statusOf(idle.readResponse()), "HTTP/1.1 200");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // Room for one more descriptor, which the new client takes: none is left to accept it with.
+  FileDescriptor next_free(dup(0));
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(next_free.get()) + 1;
+  next_free.reset();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+  RawClient client(server_->port());
+  client.send(get("/io"));
+  const std::string response = client.readResponse();
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(statusOf(response), "HTTP/1.1 200");
+  EXPECT_EQ(idle.readAll(), "");
 }
 
 // Random bytes, alone and spliced into sound requests, never stop the server.
