@@ -242,7 +242,7 @@ void ElectionStepper::finishDemote() {
     case AfterDemote::Rejoin:
       break;
   }
-  if (!s_.connected) return enter(FailoverState::Connecting, "demoted");
+  if (!s_.session_ready) return enter(FailoverState::Connecting, "demoted");
   if (!s_.joined) return enterJoining();
   enter(FailoverState::Joining, "demoted");
   requestView(false);
