@@ -1,0 +1,353 @@
+#include "master/active_term.h"
+
+#include <condition_variable>
+#include <mutex>
+
+#include "common/base/log.h"
+#include "common/base/stop_point.h"
+
+namespace baton::master {
+namespace {
+
+constexpr uint64_t kTaskIdStock = 100'000;
+constexpr uint64_t kOutboxIdStock = 100'000;
+constexpr int kCommandTriesMax = 5;
+
+// Puts what recovery reads into the live state. Before the dispatcher runs: promoter's thread.
+class LiveStateSink final : public recover::RecoverySink {
+ public:
+  LiveStateSink(LiveState& live, TaskEngine& engine, RunnerRegistry& registry,
+                Callbacker& callbacker)
+      : live_(live), engine_(engine), registry_(registry), callbacker_(callbacker) {}
+
+  void expect(size_t tasks) override { live_.tasks.reserve(tasks + tasks / 4); }
+  void addRunner(const RunnerRecord& runner) override { registry_.adopt(runner); }
+  Status addTask(recover::RecoveredTask recovered) override {
+    LiveTask task;
+    task.state = std::move(recovered.state);
+    ASSIGN_OR_RETURN(task.policy, live_.policies.intern(*recovered.policy));
+    task.created_at = recovered.created_at;
+    if (!recovered.spec.empty()) {
+      task.spec = std::make_shared<const std::string>(std::move(recovered.spec));
+    }
+    if (recovered.attempt) {
+      task.attempt = std::make_unique<AttemptRecord>(std::move(*recovered.attempt));
+    }
+    if (hasOpenAttempt(task.state.status) != (task.attempt != nullptr)) {
+      return Error::make(ErrorCode::Corrupt, "task {} is {} but has {} open attempt",
+                         task.state.id, toString(task.state.status),
+                         task.attempt ? "an" : "no");
+    }
+    engine_.adopt(std::move(task));
+    return {};
+  }
+  void addCallback(const OutboxRecord& callback) override { callbacker_.adopt(callback); }
+
+ private:
+  LiveState& live_;
+  TaskEngine& engine_;
+  RunnerRegistry& registry_;
+  Callbacker& callbacker_;
+};
+
+}  // namespace
+
+// Recovery as a child: it has no thread of its own and nothing to stop.
+class ActiveTerm::RecoveryStep final : public Service {
+ public:
+  explicit RecoveryStep(ActiveTerm& term) : Service("recovery"), term_(term) {}
+
+ private:
+  Status onStart() override { return term_.recoverState(); }
+  void onStop() noexcept override {}
+  ActiveTerm& term_;
+};
+
+// A part that lives on the dispatcher thread: starts with its gate closed, and closes it there.
+class ActiveTerm::Part final : public Service {
+ public:
+  Part(std::string name, ActiveTerm& term, std::function<void()> close)
+      : Service(std::move(name)), term_(term), close_(std::move(close)) {}
+
+ private:
+  Status onStart() override { return {}; }
+  void onStop() noexcept override { term_.onDispatcher(close_); }
+  ActiveTerm& term_;
+  const std::function<void()> close_;
+};
+
+ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
+                       ha::Leadership leadership, std::stop_token stop)
+    : CompositeService("active term"),
+      environment_(std::move(environment)),
+      options_(std::move(options)),
+      leadership_(std::move(leadership)),
+      stop_(std::move(stop)),
+      listening_since_(std::max(leadership_.bumped_at, environment_.clock.bootNow())),
+      epoch_(leadership_.epoch),
+      database_writer_(environment_.database.makeWriter()),
+      task_ids_("task_id", kTaskIdStock),
+      outbox_ids_("outbox_id", kOutboxIdStock),
+      writer_(*database_writer_, environment_.clock, epoch_, *this, {}),
+      dispatcher_(environment_.clock, {},
+                  [this] {
+                    picker_.match();
+                    writer_.publish();
+                  }),
+      context_{environment_.clock, options_, epoch_,   leadership_.cluster_guid, dispatcher_,
+               writer_,            live_,    task_ids_, outbox_ids_,             environment_.metrics},
+      reads_(environment_.database.makeReader()),
+      callbacker_(context_, environment_.webhooks, environment_.callback_signing_key),
+      engine_(context_, callbacker_),
+      desk_(context_),
+      registry_(context_),
+      picker_(context_, engine_, desk_, reads_),
+      heartbeats_(context_, engine_, registry_, desk_, picker_, reads_,
+                  [this](Epoch seen) { environment_.listener.onTermHigherEpoch(seen); }),
+      watchdog_(context_, engine_, registry_),
+      commands_(context_, engine_, heartbeats_) {
+  callbacker_.setEngine(engine_);
+  registry_.setListeningSince(listening_since_);
+  recovery_ = std::make_unique<RecoveryStep>(*this);
+  const auto part = [this](const char* name, std::function<void()> close) {
+    parts_.push_back(std::make_unique<Part>(name, *this, std::move(close)));
+  };
+  part("picker", [this] { picker_.close(); });
+  part("heartbeat handler", [this] { heartbeats_.close(); });
+  part("callback-er", [this] { callbacker_.close(); });
+  part("watchdog", [this] { watchdog_.stop(); });
+  part("commands", [this] { commands_.close(); });
+  add(writer_);
+  add(reads_);
+  add(*recovery_);
+  add(dispatcher_);
+  for (const auto& child : parts_) add(*child);
+}
+
+ActiveTerm::~ActiveTerm() { stop(); }
+
+Status ActiveTerm::onStart() {
+  // Numbers come first: the writer's own batches continue behind these two.
+  RETURN_IF_ERROR(task_ids_.prime(*database_writer_, epoch_, 1));
+  RETURN_IF_ERROR(outbox_ids_.prime(*database_writer_, epoch_, 2));
+  writer_.setFirstBatch(3);
+  RETURN_IF_ERROR(CompositeService::onStart());
+  if (stop_.stop_requested()) return Error(ErrorCode::Cancelled, "promotion was stopped");
+  stopPoint("before_gates");
+  onDispatcher([this] {
+    finishOrphanedCallbacks();
+    heartbeats_.openGate();
+    picker_.open();
+    commands_.open();
+    callbacker_.open();
+    watchdog_.start(listening_since_);
+  });
+  open_.store(true, std::memory_order_release);
+  return {};
+}
+
+void ActiveTerm::onStop() noexcept {
+  open_.store(false, std::memory_order_release);
+  // Gates first: nothing that still waits in the queue is decided by a master that has been deposed.
+  if (dispatcher_.started()) dispatcher_.resume([this] { closeGates(); });
+  CompositeService::onStop();
+}
+
+void ActiveTerm::closeGates() {
+  commands_.close();
+  watchdog_.stop();
+  callbacker_.close();
+  picker_.close();
+  heartbeats_.close();
+}
+
+Status ActiveTerm::recoverState() {
+  const BootTime began = environment_.clock.bootNow();
+  LiveStateSink sink(live_, engine_, registry_, callbacker_);
+  recover::RecoverService recovery(environment_.database, options_.recover_threads);
+  ASSIGN_OR_RETURN(recovered_, recovery.recover(sink, stop_));
+  load_ms_ = std::chrono::duration_cast<Millis>(environment_.clock.bootNow() - began).count();
+  logInfo("recovered", field("epoch", leadership_.epoch), field("tasks", recovered_.tasks),
+          field("in_doubt", recovered_.attempts_in_doubt), field("callbacks", recovered_.callbacks),
+          field("runners", recovered_.runners), field("ms", load_ms_));
+  return {};
+}
+
+void ActiveTerm::finishOrphanedCallbacks() {
+  std::vector<TaskId> orphans;
+  for (const auto& [id, task] : live_.tasks) {
+    if (task.state.status == TaskStatus::Callback && !callbacker_.hasAwaited(id)) {
+      orphans.push_back(id);
+    }
+  }
+  for (const TaskId id : orphans) {
+    Operation operation;
+    engine_.callbackDone(operation, *live_.findTask(id), true);
+    writer_.submit(std::move(operation));
+  }
+}
+
+bool ActiveTerm::inspect(std::function<void()> look, Millis limit) {
+  struct Gate {
+    std::mutex mutex;
+    std::condition_variable done_signal;
+    bool done = false;
+    bool abandoned = false;
+  };
+  const auto gate = std::make_shared<Gate>();
+  dispatcher_.post([gate, look = std::move(look)] {
+    std::lock_guard lock(gate->mutex);
+    if (gate->abandoned) return;
+    look();
+    gate->done = true;
+    gate->done_signal.notify_all();
+  });
+  std::unique_lock lock(gate->mutex);
+  const bool done = gate->done_signal.wait_for(lock, limit, [&] { return gate->done; });
+  gate->abandoned = !done;
+  return done;
+}
+
+void ActiveTerm::onDispatcher(std::function<void()> change) {
+  if (!dispatcher_.started()) return;
+  dispatcher_.resume({});  // A frozen thread would never get to it.
+  inspect(std::move(change), Seconds(2));
+}
+
+void ActiveTerm::heartbeat(HeartbeatRequest request, api::HeartbeatReplyFn reply) {
+  dispatcher_.post([this, request = std::move(request), reply = std::move(reply)]() mutable {
+    heartbeats_.handle(std::move(request), std::move(reply));
+  });
+}
+
+void ActiveTerm::heartbeatGone(const std::string& runner_id, const HeartbeatPair& pair) {
+  dispatcher_.post([this, runner_id, pair] { heartbeats_.gone(runner_id, pair); });
+}
+
+void ActiveTerm::submit(api::Submission submission, BootTime looked_up_at,
+                        api::Callback<api::SubmitAnswer> done) {
+  auto shared = std::make_shared<api::Submission>(std::move(submission));
+  const bool queued = dispatcher_.tryPost([this, shared, looked_up_at, done] {
+    commands_.submit(*shared, looked_up_at, done);
+  });
+  if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+}
+
+void ActiveTerm::command(TaskId id, api::TaskCommand command, bool force,
+                         api::Callback<api::TaskView> done) {
+  commandWithRow(id, command, force, kCommandTriesMax, std::move(done));
+}
+
+void ActiveTerm::commandWithRow(TaskId id, api::TaskCommand command, bool force, int tries,
+                                api::Callback<api::TaskView> done) {
+  reads_.submit([=, this](dao::Reader& reader) {
+    const BootTime read_at = environment_.clock.bootNow();
+    auto row = reader.task(id);
+    if (!row.ok()) return done(row.error());
+    if (!row->has_value()) return done(Error::notFound("there is no task {}", id));
+    auto record = std::make_shared<TaskRecord>(std::move(**row));
+    const bool queued = dispatcher_.tryPost([=, this] {
+      const bool ended = isTerminal(record->state.status);
+      commands_.command(id, command, force, ended ? record.get() : nullptr, read_at,
+                        [=, this](Result<TaskState> state) {
+                          if (state.ok()) {
+                            api::TaskView view{*record, WaitingCode::None, {}};
+                            view.record.state = *state;
+                            return done(view);
+                          }
+                          if (state.error().code() == ErrorCode::Busy && tries > 1) {
+                            return commandWithRow(id, command, force, tries - 1, done);
+                          }
+                          done(state.error());
+                        });
+    });
+    if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+  });
+}
+
+void ActiveTerm::freeze() {
+  dispatcher_.freeze();
+  writer_.freeze();
+  int64_t unset = 0;
+  frozen_at_us_.compare_exchange_strong(unset, toMicros(environment_.clock.bootNow()));
+}
+
+void ActiveTerm::resume(const ha::Leadership& leadership) {
+  epoch_.store(leadership.epoch);
+  const int64_t since = frozen_at_us_.exchange(0);
+  const Micros gap = since == 0 ? Micros(0)
+                                : Micros(toMicros(environment_.clock.bootNow()) - since);
+  writer_.resume();
+  dispatcher_.resume([this, gap] { watchdog_.onGap(gap); });
+}
+
+bool ActiveTerm::drain(BootTime deadline) {
+  const bool closed = inspect([this] {
+    commands_.close();
+    picker_.close();
+    callbacker_.close();
+    writer_.publish();
+  });
+  return closed && writer_.flush(deadline);
+}
+
+void ActiveTerm::onWriterFenced() { environment_.listener.onTermFenced(); }
+void ActiveTerm::onWriterBug(const std::string& what) { environment_.listener.onTermBug(what); }
+
+void ActiveTerm::onDatabaseOutage(const Error&) { environment_.listener.onTermDatabase(false); }
+
+void ActiveTerm::onDatabaseBack(Micros gap) {
+  environment_.listener.onTermDatabase(true);
+  dispatcher_.post([this, gap] { watchdog_.onGap(gap); });
+}
+
+void ActiveTerm::onCommitted(size_t operations, size_t rows, Micros took) {
+  environment_.metrics.committed(operations, rows, static_cast<double>(took.count()) / 1e6);
+}
+
+std::string ActiveTerm::internalsJson() const {
+  Json tasks = Json::object();
+  for (size_t i = 0; i < live_.by_status.size(); ++i) {
+    if (live_.by_status[i] > 0) {
+      tasks[std::string(toString(static_cast<TaskStatus>(i)))] = live_.by_status[i];
+    }
+  }
+  Json queues = Json::array();
+  for (LabelClasses::Signature i = 0; i < live_.classes.signatureCount() && i < 1'000; ++i) {
+    if (const size_t queued = live_.ready.sizeOf(i); queued > 0) {
+      queues.push_back({{"labels", live_.classes.wanted(i)}, {"queued", queued}});
+    }
+  }
+  const BootTime now = environment_.clock.bootNow();
+  const Micros suppressed = std::max(Micros(0), watchdog_.suppressedUntil() - now);
+  return dumpJson({{"epoch", epoch_.load()},
+                   {"live_tasks", tasks},
+                   {"queues", queues},
+                   {"open_attempts", live_.open_attempts},
+                   {"runners", live_.runners.size()},
+                   {"runner_classes", live_.classes.classCount()},
+                   {"held_heartbeats", desk_.heldCount()},
+                   {"event_queue", dispatcher_.queueLength()},
+                   {"writer",
+                    {{"pending_operations", writer_.pendingOperations()},
+                     {"batch", writer_.batchNumber()},
+                     {"accepts_work", writer_.acceptsWork()}}},
+                   {"callbacks_pending", callbacker_.pending()},
+                   {"task_ids_in_hand", task_ids_.available()},
+                   {"lost_check_suppressed_ms", suppressed.count() / 1000}});
+}
+
+void ActiveTerm::refreshGauges() {
+  Metrics& metrics = environment_.metrics;
+  for (size_t i = 0; i < live_.by_status.size(); ++i) {
+    const auto status = static_cast<TaskStatus>(i);
+    if (!isTerminal(status)) metrics.setTasks(status, static_cast<double>(live_.by_status[i]));
+  }
+  std::map<std::string, double> runners{{"idle", 0}, {"busy", 0}, {"lost", 0}, {"unknown", 0},
+                                        {"leaving", 0}, {"conflict", 0}};
+  for (const auto& [id, runner] : live_.runners) ++runners[registry_.stateOf(runner)];
+  for (const auto& [state, count] : runners) metrics.setRunners(state, count);
+  metrics.setOutbox(static_cast<double>(callbacker_.pending()));
+}
+
+}  // namespace baton::master

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "common/service/composite_service.h"
+#include "dao/database.h"
+#include "ha/active_service.h"
+#include "master/api/webhook_port.h"
+#include "master/host/heartbeat_handler.h"
+#include "master/host/watchdog.h"
+#include "master/state/read_worker.h"
+#include "master/task/callbacker.h"
+#include "master/task/task_commands.h"
+#include "master/term_context.h"
+#include "recover/recover_service.h"
+
+namespace baton::master {
+
+// What a term tells its owner. Any thread; must not block.
+class TermListener {
+ public:
+  virtual ~TermListener() = default;
+  virtual void onTermFenced() = 0;
+  virtual void onTermHigherEpoch(Epoch seen) = 0;
+  virtual void onTermBug(const std::string& what) = 0;
+  virtual void onTermDatabase(bool ok) = 0;
+};
+
+// What outlives a term and is used by it.
+struct TermEnvironment {
+  Clock& clock;
+  dao::Database& database;
+  api::WebhookPort& webhooks;
+  Metrics& metrics;
+  TermListener& listener;
+  std::string callback_signing_key;
+};
+
+// The active role of one term: everything between a won election and its end, as one composite
+// service. Children in order: state writer, read worker, recovery, dispatcher, picker, heartbeat
+// handler, callback-er, watchdog. The last four start with closed gates; when all stand, the
+// gates open in that order and submissions follow. Dropped whole at the end of the term.
+class ActiveTerm final : public CompositeService, private WriterListener {
+ public:
+  ActiveTerm(TermEnvironment environment, ActiveOptions options, ha::Leadership leadership,
+             std::stop_token stop);
+  ~ActiveTerm() override;
+
+  // --- any thread, from construction on (requests wait until the gates are open) -----------
+  void heartbeat(HeartbeatRequest request, api::HeartbeatReplyFn reply);
+  void heartbeatGone(const std::string& runner_id, const HeartbeatPair& pair);
+  void submit(api::Submission submission, BootTime looked_up_at,
+              api::Callback<api::SubmitAnswer> done);
+  void command(TaskId id, api::TaskCommand command, bool force,
+               api::Callback<api::TaskView> done);
+  // Runs `look` on the dispatcher thread and waits for it. False: not within `limit`.
+  bool inspect(std::function<void()> look, Millis limit = Seconds(2));
+
+  void freeze();
+  void resume(const ha::Leadership& leadership);
+  // Stops accepting and dispatching and makes what is decided durable.
+  bool drain(BootTime deadline);
+
+  // --- dispatcher thread (inside inspect) ---------------------------------------------------
+  LiveState& live() { return live_; }
+  const TaskEngine& engine() const { return engine_; }
+  const RunnerRegistry& registry() const { return registry_; }
+  std::string internalsJson() const;
+  void refreshGauges();
+
+  const ha::Leadership& leadership() const { return leadership_; }
+  const recover::RecoveryCounts& recovered() const { return recovered_; }
+  int64_t loadMs() const { return load_ms_; }
+  bool open() const { return open_.load(std::memory_order_acquire); }
+  // Rises while dispatcher and writer are alive. Any thread.
+  uint64_t progress() const { return dispatcher_.progress() + writer_.progress(); }
+
+ private:
+  class RecoveryStep;
+  class Part;
+
+  void onWriterFenced() override;
+  void onWriterBug(const std::string& what) override;
+  void onDatabaseOutage(const Error& why) override;
+  void onDatabaseBack(Micros gap) override;
+  void onCommitted(size_t operations, size_t rows, Micros took) override;
+
+  Status onStart() override;
+  void onStop() noexcept override;
+  Status recoverState();
+  void closeGates();
+  void finishOrphanedCallbacks();
+  // Runs on the dispatcher thread and waits; for gates. Does nothing if the thread is gone.
+  void onDispatcher(std::function<void()> change);
+  void commandWithRow(TaskId id, api::TaskCommand command, bool force, int tries,
+                      api::Callback<api::TaskView> done);
+
+  const TermEnvironment environment_;
+  const ActiveOptions options_;
+  ha::Leadership leadership_;
+  const std::stop_token stop_;
+  const BootTime listening_since_;
+  std::atomic<Epoch> epoch_;
+  std::atomic<bool> open_{false};
+  std::atomic<int64_t> frozen_at_us_{0};
+  recover::RecoveryCounts recovered_;
+  int64_t load_ms_ = 0;
+
+  const std::unique_ptr<dao::Writer> database_writer_;
+  LiveState live_;
+  IdAllocator task_ids_;
+  IdAllocator outbox_ids_;
+  StateWriter writer_;
+  AsyncDispatcher dispatcher_;
+  TermContext context_;
+  ReadWorker reads_;
+  Callbacker callbacker_;
+  TaskEngine engine_;
+  HeartbeatDesk desk_;
+  RunnerRegistry registry_;
+  Picker picker_;
+  HeartbeatHandler heartbeats_;
+  Watchdog watchdog_;
+  TaskCommands commands_;
+  std::unique_ptr<RecoveryStep> recovery_;
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+}  // namespace baton::master

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "master/host/runner.h"
+#include "master/state/operation.h"
+#include "master/term_context.h"
+
+namespace baton::master {
+
+// Holds heartbeats until there is something to say, and answers them: every reply leaves as an
+// effect of an operation, so never before what it says is durable. Knows which runners wait for
+// work. Dispatcher thread only.
+class HeartbeatDesk {
+ public:
+  explicit HeartbeatDesk(TermContext& context);
+
+  // A reply that is ready to be given, whatever it will say.
+  struct Ticket {
+    HeartbeatPair pair;
+    Epoch request_epoch = 0;
+    bool held = false;
+    api::HeartbeatReplyFn reply;
+  };
+
+  void answer(Operation& operation, Ticket ticket, Command command,
+              std::optional<Order> order = std::nullopt);
+  static void refuse(Operation& operation, Ticket ticket, Error error);
+
+  // Keeps the ticket for at most `wait`; with `idle` it may be answered with a task.
+  void hold(Runner& runner, Ticket ticket, Millis wait, bool idle);
+  // Takes the held heartbeat back, if there is one.
+  std::optional<Ticket> take(Runner& runner);
+  // The peer of that very heartbeat is gone.
+  void drop(Runner& runner, const HeartbeatPair& pair);
+  // Ends everything that is held with GO_ON: the term ends.
+  void releaseAll(LiveState& live);
+
+  // The runner classes with somebody who waits for work.
+  bool anyWaiting() const { return !waiting_.empty(); }
+  // The class whose waiting runners can run the signature and include the least loaded worker's;
+  // null if nobody fits.
+  Runner* leastLoaded(LabelClasses::Signature signature) const;
+  // Calls `visit` with one waiting runner of each class.
+  template <typename Visit>
+  void eachClass(Visit visit) const {
+    for (const auto& [class_id, workers] : waiting_) visit(class_id, *workers.begin()->second.begin());
+  }
+  size_t heldCount() const { return deadlines_.size(); }
+
+ private:
+  void armTimer();
+  void onTimer();
+  void forget(Runner& runner);
+
+  struct ByRunnerId {
+    bool operator()(const Runner* a, const Runner* b) const {
+      return a->record.runner_id < b->record.runner_id;
+    }
+  };
+
+  TermContext& context_;
+  std::set<std::pair<BootTime, Runner*>> deadlines_;
+  // Idle waiting runners by class and worker; no empty entries.
+  std::map<LabelClasses::ClassId, std::map<Worker*, std::set<Runner*, ByRunnerId>>> waiting_;
+  BootTime armed_for_{};
+  AsyncDispatcher::TimerId timer_ = 0;
+};
+
+}  // namespace baton::master

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/protocol/heartbeat.h"
+#include "master/term_context.h"
+
+namespace baton::master {
+
+// Knows every runner and worker: registers them by their first heartbeat, keeps last-seen times,
+// notices two daemons that claim one runner id. Dispatcher thread only.
+class RunnerRegistry {
+ public:
+  explicit RunnerRegistry(TermContext& context);
+
+  // A runner as recovery read it, before its first heartbeat of this term.
+  void adopt(const RunnerRecord& record);
+
+  // The runner of the request, registered if it is new, with its pair (plain clients are numbered
+  // by arrival). Errors: InvalidArgument (a field that only plain clients may leave out),
+  // Conflict (another journal or an older incarnation claims it and the old one is not lost yet).
+  struct Arrival {
+    Runner* runner = nullptr;
+    HeartbeatPair pair;
+    AttemptKey last_order;
+    bool new_journal = false;   // The old journal was given up: its open attempt proves nothing.
+  };
+  Result<Arrival> arrive(const HeartbeatRequest& request);
+
+  // Takes over what the request says of the runner and its host; stores the row if something that
+  // must survive a takeover changed. Not for pairs below the highest.
+  void refresh(Operation& operation, const Arrival& arrival, const HeartbeatRequest& request);
+
+  // Silence of the runner: its last heartbeat of this term, or the start of the term.
+  Micros silence(const Runner& runner) const;
+  bool isLost(const Runner& runner) const { return silence(runner) >= context_.options.lostAfter(); }
+  // The master could not have heard anybody for `gap`: nobody's silence counts it.
+  void forgive(Micros gap);
+  // Notes which runner classes still have a runner that reports.
+  void notePresence();
+  // Since when heartbeats could be heard in this term.
+  void setListeningSince(BootTime since) { listening_since_ = since; }
+
+  std::vector<api::RunnerView> runnerViews() const;
+  std::vector<api::HostView> hostViews() const;
+  std::string stateOf(const Runner& runner) const;
+
+ private:
+  Runner& insert(RunnerRecord record, const LabelMap& labels);
+  Worker& workerOf(const RunnerRecord& record);
+
+  TermContext& context_;
+  LiveState& live_;
+  BootTime listening_since_{};
+};
+
+}  // namespace baton::master

@@ -1,0 +1,99 @@
+#include "master/host/watchdog.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/base/log.h"
+
+namespace baton::master {
+namespace {
+
+constexpr Millis kBeat{100};
+constexpr Micros kGapTolerated = Seconds(1);
+constexpr Micros kClockStepTolerated = Millis(500);
+constexpr Seconds kRecentlyEndedKept{120};
+
+}  // namespace
+
+Watchdog::Watchdog(TermContext& context, TaskEngine& engine, RunnerRegistry& registry)
+    : context_(context), engine_(engine), registry_(registry) {}
+
+void Watchdog::start(BootTime since) {
+  running_ = true;
+  registry_.setListeningSince(since);
+  suppressed_until_ = since + context_.options.lostAfter();
+  last_beat_ = context_.clock.bootNow();
+  next_look_ = last_beat_ + std::min(context_.options.watchdog_period, context_.options.heartbeat / 3);
+  wall_offset_ = context_.clock.wallNow().time_since_epoch() - last_beat_.time_since_epoch();
+  arm();
+}
+
+void Watchdog::stop() { running_ = false; }
+
+void Watchdog::arm() {
+  context_.dispatcher.callAt(context_.clock.bootNow() + kBeat, [this] {
+    // Posted behind what is queued: heartbeats that arrived are handled before anybody is judged.
+    context_.dispatcher.post([this] {
+      if (!running_) return;
+      onTick();
+      arm();
+    });
+  });
+}
+
+void Watchdog::onTick() {
+  const BootTime now = context_.clock.bootNow();
+  const Micros gap = now - last_beat_ - kBeat;
+  last_beat_ = now;
+  if (gap > kGapTolerated) onGap(gap);
+  noticeClocks();
+  if (now < next_look_) return;
+  next_look_ = now + std::min(context_.options.watchdog_period, context_.options.heartbeat / 3);
+  look();
+  registry_.notePresence();
+  std::erase_if(context_.live.recently_ended,
+                [&](const auto& ended) { return now - ended.second > kRecentlyEndedKept; });
+}
+
+void Watchdog::onGap(Micros gap) {
+  logWarn("hearing_gap", field("gap_ms", gap.count() / 1000), field("epoch", context_.epoch()));
+  registry_.forgive(gap);
+  suppressed_until_ += gap;
+  if (gap > context_.options.heartbeat) {
+    suppressed_until_ = std::max(suppressed_until_,
+                                 context_.clock.bootNow() + context_.options.lostAfter());
+  }
+}
+
+bool Watchdog::isLost(const Runner& runner) const {
+  const BootTime now = context_.clock.bootNow();
+  if (!runner.seen_this_term && now < suppressed_until_) return false;
+  return runner.leaving_until <= now && registry_.isLost(runner);
+}
+
+void Watchdog::look() {
+  std::vector<TaskId> lost;
+  for (const auto& [id, runner] : context_.live.runners) {
+    if (runner.open_task != 0 && isLost(runner)) lost.push_back(runner.open_task);
+  }
+  if (lost.empty()) return;
+  for (const TaskId id : lost) {
+    LiveTask* task = context_.live.findTask(id);
+    if (task == nullptr || !task->attempt) continue;
+    Operation operation;
+    engine_.runnerLost(operation, *task);
+    context_.writer.submit(std::move(operation));
+  }
+}
+
+void Watchdog::noticeClocks() {
+  const Micros offset = context_.clock.wallNow().time_since_epoch() -
+                        context_.clock.bootNow().time_since_epoch();
+  const Micros step = offset - wall_offset_;
+  if (step < kClockStepTolerated && step > -kClockStepTolerated) return;
+  logWarn("wall_clock_step", field("step_ms", step.count() / 1000));
+  wall_offset_ = offset;
+  engine_.onWallClockStep();
+}
+
+}  // namespace baton::master

@@ -1,0 +1,334 @@
+#include "master/master_ports.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace baton::master {
+namespace {
+
+Error notActive() { return Error(ErrorCode::NotActive, "this master does not lead"); }
+
+// Calls back exactly once: with NotActive if the callback is dropped unused, as happens to what
+// waits in a queue when the term ends.
+template <typename T>
+api::Callback<T> answeredOnce(api::Callback<T> done) {
+  struct Guard {
+    explicit Guard(api::Callback<T> callback) : done(std::move(callback)) {}
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    ~Guard() {
+      if (done) done(notActive());
+    }
+    api::Callback<T> done;
+  };
+  auto guard = std::make_shared<Guard>(std::move(done));
+  return [guard](Result<T> result) {
+    if (auto callback = std::exchange(guard->done, nullptr)) callback(std::move(result));
+  };
+}
+
+dao::TaskFilter filterOf(const api::TaskListQuery& query) {
+  dao::TaskFilter filter;
+  filter.statuses = query.statuses;
+  filter.priorities = query.priorities;
+  filter.reason = query.reason;
+  filter.name = query.name;
+  filter.text = query.text;
+  filter.tag = query.tag;
+  filter.host = query.host;
+  filter.runner_id = query.runner_id;
+  filter.created_from = query.created_from;
+  filter.created_before = query.created_before;
+  return filter;
+}
+
+}  // namespace
+
+MasterPorts::MasterPorts(Clock& clock, dao::Database& database, MasterActiveService& service,
+                         ha::Failover& failover, Metrics& metrics, Identity identity)
+    : clock_(clock),
+      service_(service),
+      failover_(failover),
+      metrics_(metrics),
+      identity_(std::move(identity)),
+      readers_(database),
+      database_(database) {}
+
+Result<std::shared_ptr<ActiveTerm>> MasterPorts::activeTerm(bool recovering) const {
+  auto term = service_.term();
+  if (term == nullptr) return notActive();
+  if (!recovering && (!term->open() || !failover_.permission().may_act)) return notActive();
+  return term;
+}
+
+bool MasterPorts::isActive() const { return activeTerm().ok(); }
+
+// ----------------------------------------------------------------------------------- tasks
+
+void MasterPorts::submit(api::Submission submission, api::Callback<api::SubmitAnswer> done) {
+  done = answeredOnce<api::SubmitAnswer>(std::move(done));
+  const auto term = activeTerm();
+  if (!term.ok()) return done(term.error());
+  const BootTime looked_up_at = clock_.bootNow();
+  if (!submission.idempotency_key.empty()) {
+    const auto stored = readers_.with([&](dao::Reader& reader) {
+      return reader.idempotency(submission.principal, submission.idempotency_key);
+    });
+    if (!stored.ok()) return done(stored.error());
+    if (stored->has_value()) {
+      if ((*stored)->request_hash != submission.request_hash) {
+        return done(Error::conflict("Idempotency-Key {} was used with another body",
+                                    submission.idempotency_key));
+      }
+      return done(api::SubmitAnswer{(*stored)->answer, true});
+    }
+  }
+  (*term)->submit(std::move(submission), looked_up_at, std::move(done));
+}
+
+void MasterPorts::command(TaskId id, api::TaskCommand command, bool force,
+                          api::Callback<api::TaskView> done) {
+  done = answeredOnce<api::TaskView>(std::move(done));
+  const auto term = activeTerm();
+  if (!term.ok()) return done(term.error());
+  (*term)->command(id, command, force, std::move(done));
+}
+
+void MasterPorts::explainWaiting(ActiveTerm& term, std::vector<api::TaskView*> views) const {
+  std::erase_if(views, [](const api::TaskView* view) {
+    const TaskStatus status = view->record.state.status;
+    return isTerminal(status) || hasOpenAttempt(status);
+  });
+  if (views.empty()) return;
+  // The answer is copied only if it came in time: a late look must not touch the views.
+  const auto found = std::make_shared<std::vector<TaskEngine::Waiting>>();
+  std::vector<TaskId> ids;
+  for (const api::TaskView* view : views) ids.push_back(view->record.state.id);
+  const bool looked = term.inspect([&term, ids, found] {
+    for (const TaskId id : ids) {
+      const LiveTask* task = term.live().findTask(id);
+      found->push_back(task == nullptr ? TaskEngine::Waiting{} : term.engine().whyWaiting(*task));
+    }
+  });
+  if (!looked) return;
+  for (size_t i = 0; i < views.size(); ++i) {
+    views[i]->waiting_for = (*found)[i].code;
+    views[i]->waiting_text = (*found)[i].text;
+  }
+}
+
+Result<api::TaskView> MasterPorts::task(TaskId id) {
+  ASSIGN_OR_RETURN(const auto term, activeTerm());
+  ASSIGN_OR_RETURN(auto record,
+                   readers_.with([&](dao::Reader& reader) { return reader.task(id); }));
+  if (!record) return Error::notFound("there is no task {}", id);
+  api::TaskView view{std::move(*record), WaitingCode::None, {}};
+  explainWaiting(*term, {&view});
+  return view;
+}
+
+Result<api::TaskListView> MasterPorts::tasks(const api::TaskListQuery& query) {
+  ASSIGN_OR_RETURN(const auto term, activeTerm());
+  const dao::TaskFilter filter = filterOf(query);
+  ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
+                     return reader.tasks(filter, query.before, query.limit);
+                   }));
+  api::TaskListView list;
+  list.more = page.more;
+  for (TaskRecord& record : page.items) {
+    list.items.push_back({std::move(record), WaitingCode::None, {}});
+  }
+  if (query.total) {
+    ASSIGN_OR_RETURN(list.total, readers_.with([&](dao::Reader& reader) {
+                       return reader.countTasks(filter);
+                     }));
+  }
+  std::vector<api::TaskView*> views;
+  for (api::TaskView& view : list.items) views.push_back(&view);
+  explainWaiting(*term, std::move(views));
+  return list;
+}
+
+Result<std::vector<AttemptRecord>> MasterPorts::attempts(TaskId id) {
+  ASSIGN_OR_RETURN(const auto term, activeTerm());
+  ASSIGN_OR_RETURN(const auto record,
+                   readers_.with([&](dao::Reader& reader) { return reader.task(id); }));
+  if (!record) return Error::notFound("there is no task {}", id);
+  return readers_.with([&](dao::Reader& reader) { return reader.attempts(id); });
+}
+
+// ----------------------------------------------------------------------------------- runners
+
+void MasterPorts::heartbeat(HeartbeatRequest request, api::HeartbeatReplyFn reply) {
+  reply = answeredOnce<HeartbeatReply>(std::move(reply));
+  const auto term = activeTerm(/*recovering=*/true);
+  if (!term.ok()) return reply(term.error());
+  (*term)->heartbeat(std::move(request), std::move(reply));
+}
+
+void MasterPorts::heartbeatGone(const std::string& runner_id, uint64_t incarnation,
+                                uint64_t seq) {
+  if (const auto term = service_.term()) term->heartbeatGone(runner_id, {incarnation, seq});
+}
+
+Result<std::vector<api::RunnerView>> MasterPorts::runners() {
+  ASSIGN_OR_RETURN(const auto term, activeTerm());
+  const auto views = std::make_shared<std::vector<api::RunnerView>>();
+  if (!term->inspect([term, views] { *views = term->registry().runnerViews(); })) {
+    return Error(ErrorCode::DeadlineExceeded, "the dispatcher did not answer in time");
+  }
+  return *views;
+}
+
+Result<std::vector<api::HostView>> MasterPorts::hosts() {
+  ASSIGN_OR_RETURN(const auto term, activeTerm());
+  const auto views = std::make_shared<std::vector<api::HostView>>();
+  if (!term->inspect([term, views] { *views = term->registry().hostViews(); })) {
+    return Error(ErrorCode::DeadlineExceeded, "the dispatcher did not answer in time");
+  }
+  return *views;
+}
+
+// ----------------------------------------------------------------------------------- cluster
+
+api::ClusterView MasterPorts::cluster() {
+  api::ClusterView view;
+  view.cluster = identity_.cluster;
+  view.guid = identity_.cluster_guid;
+  view.node_id = identity_.node_id;
+  const ha::FailoverStats stats = failover_.stats();
+  view.state = toString(stats.state);
+  view.role = isActive() ? "active" : "standby";
+  view.alarm = stats.alarm;
+  const ha::LeaderInfo leader = failover_.leader();
+  view.epoch = std::max(leader.epoch, failover_.permission().epoch);
+  view.active_known = leader.known;
+  view.active_node_id = leader.node_id;
+  view.active_address = leader.address;
+  view.active_since = leader.since;
+  for (const ha::MemberInfo& member : failover_.members()) {
+    view.masters.push_back({member.node_id, member.role, member.state, member.address,
+                            member.version, member.database_ok});
+  }
+  return view;
+}
+
+Result<std::vector<api::TakeoverView>> MasterPorts::history(uint32_t limit) {
+  const auto store = database_.makeEpochStore();
+  ASSIGN_OR_RETURN(const auto rows, store->history(limit));
+  std::vector<api::TakeoverView> views;
+  for (const dao::EpochLogRow& row : rows) {
+    views.push_back({row.epoch, row.node_id, row.reason, row.bumped_at, row.released_at,
+                     row.detect_ms, row.lock_ms, row.bump_ms, row.load_ms, row.active_ms,
+                     row.tasks_loaded, row.attempts_in_doubt});
+  }
+  return views;
+}
+
+Result<api::StatsView> MasterPorts::stats() {
+  ASSIGN_OR_RETURN(const auto term, activeTerm());
+  ASSIGN_OR_RETURN(const auto counts,
+                   readers_.with([](dao::Reader& reader) { return reader.taskCounts(); }));
+  const auto view = std::make_shared<api::StatsView>();
+  const bool looked = term->inspect([term, view] {
+    for (const auto& [id, task] : term->live().tasks) {
+      ++view->live_by_priority[std::string(toString(task.state.priority))];
+      const WaitingCode code = term->engine().whyWaiting(task).code;
+      if (code != WaitingCode::None) ++view->waiting_by_reason[std::string(toString(code))];
+    }
+    for (const auto& [id, worker] : term->live().workers) {
+      view->workers[id] = worker.counts;
+      view->workers[id].running = static_cast<uint64_t>(std::max<int64_t>(0, worker.busy));
+    }
+  });
+  if (!looked) return Error(ErrorCode::DeadlineExceeded, "the dispatcher did not answer in time");
+  for (const auto& [status, count] : counts.by_status) {
+    view->by_status[std::string(toString(status))] = count;
+  }
+  return *view;
+}
+
+Result<std::string> MasterPorts::internals() {
+  ASSIGN_OR_RETURN(const auto term, activeTerm(/*recovering=*/true));
+  const auto text = std::make_shared<std::string>();
+  if (!term->inspect([term, text] { *text = term->internalsJson(); })) {
+    return Error(ErrorCode::DeadlineExceeded, "the dispatcher did not answer in time");
+  }
+  return *text;
+}
+
+Result<api::VerifyView> MasterPorts::verify() {
+  ASSIGN_OR_RETURN(const auto term, activeTerm());
+  struct Seen {
+    TaskStatus status;
+    int32_t attempt;
+  };
+  using Snapshot = std::unordered_map<TaskId, Seen>;
+  // A task that changes between the two looks differs by chance, so a difference counts only if
+  // memory says the same before and after the database was read.
+  const auto look = [&]() -> Result<std::shared_ptr<Snapshot>> {
+    const auto snapshot = std::make_shared<Snapshot>();
+    const bool looked = term->inspect([term, snapshot] {
+      for (const auto& [id, task] : term->live().tasks) {
+        snapshot->emplace(id, Seen{task.state.status, task.state.attempt});
+      }
+    });
+    if (!looked) return Error(ErrorCode::DeadlineExceeded, "the dispatcher did not answer in time");
+    return snapshot;
+  };
+  ASSIGN_OR_RETURN(const auto before, look());
+  Snapshot stored;
+  RETURN_IF_ERROR(readers_.with([&](dao::Reader& reader) {
+    return reader.liveTasks(0, TaskId{INT64_MAX}, [&](const dao::LiveTask& task) {
+      stored.emplace(task.state.id, Seen{task.state.status, task.state.attempt});
+      return true;
+    });
+  }));
+  ASSIGN_OR_RETURN(const auto after, look());
+  api::VerifyView view;
+  const auto differs = [&](std::string text) {
+    ++view.differences_total;
+    if (view.differences.size() < 100) view.differences.push_back(std::move(text));
+  };
+  for (const auto& [id, seen] : *before) {
+    ++view.tasks_compared;
+    const auto later = after->find(id);
+    if (later == after->end() || later->second.status != seen.status ||
+        later->second.attempt != seen.attempt) {
+      continue;
+    }
+    const auto row = stored.find(id);
+    if (row == stored.end()) {
+      differs(fmt::format("task {}: {} in memory, not live in the database", id,
+                          toString(seen.status)));
+    } else if (row->second.status != seen.status || row->second.attempt != seen.attempt) {
+      differs(fmt::format("task {}: {} attempt {} in memory, {} attempt {} in the database", id,
+                          toString(seen.status), seen.attempt, toString(row->second.status),
+                          row->second.attempt));
+    }
+  }
+  for (const auto& [id, row] : stored) {
+    if (!before->contains(id) && !after->contains(id)) {
+      differs(fmt::format("task {}: {} in the database, unknown in memory", id,
+                          toString(row.status)));
+    }
+  }
+  return view;
+}
+
+std::string MasterPorts::metrics() {
+  const ha::FailoverStats stats = failover_.stats();
+  metrics_.setSession(stats.session_state, stats.leader_changes);
+  if (const auto term = activeTerm(); term.ok()) {
+    const auto active = *term;
+    active->inspect([active] { active->refreshGauges(); }, Millis(500));
+  }
+  return metrics_.text();
+}
+
+Result<std::vector<OutboxRecord>> MasterPorts::dead(uint32_t limit) {
+  RETURN_IF_ERROR(activeTerm().status());
+  return readers_.with([&](dao::Reader& reader) { return reader.deadOutbox(limit); });
+}
+
+}  // namespace baton::master

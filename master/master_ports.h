@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ha/failover.h"
+#include "master/api/ports.h"
+#include "master/master_active_service.h"
+#include "master/state/reader_pool.h"
+
+namespace baton::master {
+
+// The master as the web API sees it: commands go to the term under way, reads to the database,
+// and everything is NotActive while this process does not lead. Any thread; see ports.h for what
+// blocks.
+class MasterPorts final : public api::TaskPort,
+                          public api::HeartbeatPort,
+                          public api::HostPort,
+                          public api::ClusterPort,
+                          public api::CallbackPort {
+ public:
+  struct Identity {
+    std::string node_id;
+    std::string address;
+    std::string cluster;
+    std::string cluster_guid;
+  };
+
+  // All outlive this.
+  MasterPorts(Clock& clock, dao::Database& database, MasterActiveService& service,
+              ha::Failover& failover, Metrics& metrics, Identity identity);
+
+  void submit(api::Submission submission, api::Callback<api::SubmitAnswer> done) override;
+  void command(TaskId id, api::TaskCommand command, bool force,
+               api::Callback<api::TaskView> done) override;
+  Result<api::TaskView> task(TaskId id) override;
+  Result<api::TaskListView> tasks(const api::TaskListQuery& query) override;
+  Result<std::vector<AttemptRecord>> attempts(TaskId id) override;
+
+  void heartbeat(HeartbeatRequest request, api::HeartbeatReplyFn reply) override;
+  void heartbeatGone(const std::string& runner_id, uint64_t incarnation, uint64_t seq) override;
+
+  Result<std::vector<api::RunnerView>> runners() override;
+  Result<std::vector<api::HostView>> hosts() override;
+
+  api::ClusterView cluster() override;
+  bool isActive() const override;
+  Result<std::vector<api::TakeoverView>> history(uint32_t limit) override;
+  Result<api::StatsView> stats() override;
+  Result<std::string> internals() override;
+  Result<api::VerifyView> verify() override;
+  std::string metrics() override;
+
+  Result<std::vector<OutboxRecord>> dead(uint32_t limit) override;
+
+ private:
+  // The term if it may act; recovering counts only with `recovering`.
+  Result<std::shared_ptr<ActiveTerm>> activeTerm(bool recovering = false) const;
+  void explainWaiting(ActiveTerm& term, std::vector<api::TaskView*> views) const;
+
+  Clock& clock_;
+  MasterActiveService& service_;
+  ha::Failover& failover_;
+  Metrics& metrics_;
+  const Identity identity_;
+  ReaderPool readers_;
+  dao::Database& database_;
+};
+
+}  // namespace baton::master

@@ -1,0 +1,135 @@
+#include "master/metrics.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <sstream>
+
+namespace baton::master {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+
+prometheus::Family<prometheus::Counter>& counterFamily(prometheus::Registry& registry,
+                                                       const char* name, const char* help,
+                                                       const std::string& cluster) {
+  return BuildCounter().Name(name).Help(help).Labels({{"cluster", cluster}}).Register(registry);
+}
+
+prometheus::Family<prometheus::Gauge>& gaugeFamily(prometheus::Registry& registry,
+                                                   const char* name, const char* help,
+                                                   const std::string& cluster) {
+  return BuildGauge().Name(name).Help(help).Labels({{"cluster", cluster}}).Register(registry);
+}
+
+prometheus::Histogram& histogram(prometheus::Registry& registry, const char* name,
+                                 const char* help, const std::string& cluster,
+                                 prometheus::Histogram::BucketBoundaries bounds) {
+  return BuildHistogram()
+      .Name(name)
+      .Help(help)
+      .Labels({{"cluster", cluster}})
+      .Register(registry)
+      .Add({}, std::move(bounds));
+}
+
+}  // namespace
+
+Metrics::Metrics(const std::string& cluster)
+    : attempts_(counterFamily(registry_, "baton_attempts_total", "Ended attempts by outcome.",
+                              cluster)),
+      tasks_(gaugeFamily(registry_, "baton_tasks", "Live tasks by status.", cluster)),
+      waiting_(gaugeFamily(registry_, "baton_queue_depth", "Waiting tasks by reason.", cluster)),
+      runners_(gaugeFamily(registry_, "baton_runners", "Runners by state.", cluster)),
+      session_(gaugeFamily(registry_, "baton_zookeeper_session",
+                           "1 for the present state of the session.", cluster)),
+      takeover_(gaugeFamily(registry_, "baton_takeover_seconds",
+                            "Phases of this process's last takeover.", cluster)),
+      callbacks_(counterFamily(registry_, "baton_callbacks_total", "Callback deliveries by outcome.",
+                               cluster)),
+      submitted_(counterFamily(registry_, "baton_tasks_submitted_total", "Accepted tasks.", cluster)
+                     .Add({})),
+      late_reports_(counterFamily(registry_, "baton_late_reports_total",
+                                  "Results that came after their attempt was closed.", cluster)
+                        .Add({})),
+      heartbeats_(counterFamily(registry_, "baton_heartbeats_total", "Handled heartbeats.", cluster)
+                      .Add({})),
+      illegal_moves_(counterFamily(registry_, "baton_illegal_moves_total",
+                                   "Events that the life cycle refused.", cluster)
+                         .Add({})),
+      committed_rows_(counterFamily(registry_, "baton_database_rows_total", "Committed row changes.",
+                                    cluster)
+                          .Add({})),
+      submit_to_start_(histogram(registry_, "baton_submit_to_start_seconds",
+                                 "From accepted to reported started.", cluster,
+                                 {0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 300})),
+      batch_operations_(histogram(registry_, "baton_database_batch_operations",
+                                  "Decisions committed in one transaction.", cluster,
+                                  {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096})),
+      commit_seconds_(histogram(registry_, "baton_database_commit_seconds",
+                                "Time of one transaction.", cluster,
+                                {0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25, 1, 5})),
+      role_(gaugeFamily(registry_, "baton_master_active", "1 if this master is active.", cluster)
+                .Add({})),
+      epoch_(gaugeFamily(registry_, "baton_epoch", "Epoch of the last term of this process.",
+                         cluster)
+                 .Add({})),
+      leader_changes_(gaugeFamily(registry_, "baton_leader_changes",
+                                  "Promotions and demotions of this process.", cluster)
+                          .Add({})),
+      outbox_(gaugeFamily(registry_, "baton_callback_outbox", "Callbacks that wait for delivery.",
+                          cluster)
+                  .Add({})) {}
+
+void Metrics::submitted(uint64_t tasks) { submitted_.Increment(static_cast<double>(tasks)); }
+void Metrics::started(double seconds) { submit_to_start_.Observe(seconds); }
+void Metrics::attemptEnded(std::string_view outcome) {
+  attempts_.Add({{"outcome", std::string(outcome)}}).Increment();
+}
+void Metrics::lateReport() { late_reports_.Increment(); }
+void Metrics::heartbeat() { heartbeats_.Increment(); }
+void Metrics::committed(size_t operations, size_t rows, double seconds) {
+  batch_operations_.Observe(static_cast<double>(operations));
+  committed_rows_.Increment(static_cast<double>(rows));
+  commit_seconds_.Observe(seconds);
+}
+void Metrics::illegalMove() { illegal_moves_.Increment(); }
+void Metrics::callbackSent(bool delivered) {
+  callbacks_.Add({{"outcome", delivered ? "delivered" : "failed"}}).Increment();
+}
+void Metrics::takeover(double lock_seconds, double bump_seconds, double load_seconds,
+                       double total_seconds) {
+  takeover_.Add({{"phase", "lock"}}).Set(lock_seconds);
+  takeover_.Add({{"phase", "bump"}}).Set(bump_seconds);
+  takeover_.Add({{"phase", "load"}}).Set(load_seconds);
+  takeover_.Add({{"phase", "total"}}).Set(total_seconds);
+}
+void Metrics::setRole(bool active, uint64_t epoch) {
+  role_.Set(active ? 1 : 0);
+  epoch_.Set(static_cast<double>(epoch));
+}
+void Metrics::setTasks(TaskStatus status, double count) {
+  tasks_.Add({{"status", std::string(toString(status))}}).Set(count);
+}
+void Metrics::setWaiting(std::string_view reason, double count) {
+  waiting_.Add({{"reason", std::string(reason)}}).Set(count);
+}
+void Metrics::setRunners(std::string_view state, double count) {
+  runners_.Add({{"state", std::string(state)}}).Set(count);
+}
+void Metrics::setOutbox(double pending) { outbox_.Set(pending); }
+void Metrics::setSession(std::string_view state, uint64_t leader_changes) {
+  for (const char* known : {"connected", "connecting", "expired", "local"}) {
+    session_.Add({{"state", known}}).Set(state == known ? 1 : 0);
+  }
+  leader_changes_.Set(static_cast<double>(leader_changes));
+}
+
+std::string Metrics::text() const {
+  std::ostringstream out;
+  prometheus::TextSerializer().Serialize(out, registry_.Collect());
+  return out.str();
+}
+
+}  // namespace baton::master

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <string>
+#include <string_view>
+
+#include "common/model/task_status.h"
+
+namespace baton::master {
+
+// The process's metrics (prefix baton_, base units, no task id as a label). Any thread.
+class Metrics {
+ public:
+  explicit Metrics(const std::string& cluster);
+
+  void submitted(uint64_t tasks);
+  void started(double submit_to_start_seconds);
+  void attemptEnded(std::string_view outcome);        // finished | a failure reason | terminated
+  void lateReport();
+  void heartbeat();
+  void committed(size_t operations, size_t rows, double seconds);
+  void illegalMove();
+  void callbackSent(bool delivered);
+  void takeover(double lock_seconds, double bump_seconds, double load_seconds,
+                double total_seconds);
+  void setRole(bool active, uint64_t epoch);
+  void setTasks(TaskStatus status, double count);
+  void setWaiting(std::string_view reason, double count);
+  void setRunners(std::string_view state, double count);
+  void setOutbox(double pending);
+  void setSession(std::string_view state, uint64_t leader_changes);
+
+  // Prometheus text format.
+  std::string text() const;
+
+ private:
+  prometheus::Registry registry_;
+  prometheus::Family<prometheus::Counter>& attempts_;
+  prometheus::Family<prometheus::Gauge>& tasks_;
+  prometheus::Family<prometheus::Gauge>& waiting_;
+  prometheus::Family<prometheus::Gauge>& runners_;
+  prometheus::Family<prometheus::Gauge>& session_;
+  prometheus::Family<prometheus::Gauge>& takeover_;
+  prometheus::Family<prometheus::Counter>& callbacks_;
+  prometheus::Counter& submitted_;
+  prometheus::Counter& late_reports_;
+  prometheus::Counter& heartbeats_;
+  prometheus::Counter& illegal_moves_;
+  prometheus::Counter& committed_rows_;
+  prometheus::Histogram& submit_to_start_;
+  prometheus::Histogram& batch_operations_;
+  prometheus::Histogram& commit_seconds_;
+  prometheus::Gauge& role_;
+  prometheus::Gauge& epoch_;
+  prometheus::Gauge& leader_changes_;
+  prometheus::Gauge& outbox_;
+};
+
+}  // namespace baton::master

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "common/base/status.h"
+#include "dao/fenced_txn.h"
+#include "master/state/operation.h"
+
+namespace baton::master {
+
+// Hands out numbers from blocks that a fenced transaction reserved, so that no two masters ever
+// give the same one. Gaps are normal. Dispatcher thread (and, before it starts, the promoter's).
+class IdAllocator {
+ public:
+  // `counter` names the row ("task_id"). `stock` numbers are kept in hand, reserved in steps of a
+  // half of it.
+  IdAllocator(std::string counter, uint64_t stock) : counter_(std::move(counter)), stock_(stock) {}
+
+  // Reserves the first stock, waiting for the database.
+  Status prime(dao::Writer& writer, Epoch epoch, uint64_t batch);
+  uint64_t available() const { return available_; }
+  // Only when available() > 0.
+  uint64_t take();
+  // An operation that reserves more when the stock is half used; the effect runs `post` with the
+  // function to be called on the dispatcher thread. Empty if there is enough or it is under way.
+  std::optional<Operation> refill(std::function<void(std::function<void()>)> post);
+
+ private:
+  struct Block {
+    uint64_t next;
+    uint64_t end;
+  };
+  void add(uint64_t first, uint64_t count);
+
+  const std::string counter_;
+  const uint64_t stock_;
+  std::deque<Block> blocks_;
+  uint64_t available_ = 0;
+  bool refilling_ = false;
+};
+
+}  // namespace baton::master

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "common/model/records.h"
+#include "dao/fenced_txn.h"
+
+namespace baton::master {
+
+// Row changes, absolute values. Within one set a later row of the same key replaces the earlier.
+struct ChangeSet {
+  std::vector<TaskRecord> new_tasks;
+  std::vector<TaskState> task_states;
+  std::vector<dao::FencedTxn::TaskOutputs> outputs;
+  std::vector<AttemptRecord> attempts;
+  std::vector<RunnerRecord> runners;
+  std::vector<OutboxRecord> outbox;
+  std::vector<IdempotencyRecord> idempotency;
+
+  bool empty() const;
+};
+
+// What one decision changes and what may leave once that is durable. Effects run on the writer
+// thread behind the commit, in the order of the decisions; they touch no live state.
+struct Operation {
+  ChangeSet changes;
+  std::vector<uint64_t> keys;  // Tasks and runners that it is about, see taskKey and runnerKey.
+  // Statements beyond row changes (id blocks, purges); may run again when the batch is repeated.
+  std::vector<std::function<Status(dao::FencedTxn&)>> statements;
+  std::vector<std::function<void()>> effects;
+
+  void touchTask(TaskId id);
+  void touchRunner(std::string_view runner_id);
+  // Stores the task as it now is.
+  void store(const TaskState& state);
+  void store(const AttemptRecord& attempt);
+  void store(const RunnerRecord& runner);
+  bool writes() const { return !changes.empty() || !statements.empty(); }
+  void then(std::function<void()> effect) { effects.push_back(std::move(effect)); }
+};
+
+uint64_t taskKey(TaskId id);
+uint64_t runnerKey(std::string_view runner_id);
+
+// One set for the whole batch: one row per key, the newest, new tasks with their newest state.
+ChangeSet mergeChanges(std::span<Operation> operations);
+
+}  // namespace baton::master

@@ -1,0 +1,228 @@
+#include "master/task/callbacker.h"
+
+#include <algorithm>
+
+#include "common/base/digest.h"
+#include "common/base/log.h"
+
+namespace baton::master {
+namespace {
+
+constexpr int kPerReceiverMax = 2;
+// A claim older than this when it is about to be sent may belong to a deposed master: it waits.
+constexpr Micros kClaimFresh = Seconds(2);
+constexpr Millis kFirstDelay{1'000};
+constexpr Millis kLongestDelay{600'000};
+
+std::string receiverOf(const std::string& url) {
+  const size_t begin = url.find("://");
+  if (begin == url.npos) return url;
+  const size_t end = url.find_first_of("/?#", begin + 3);
+  return url.substr(begin + 3, end == url.npos ? url.npos : end - begin - 3);
+}
+
+std::string eventOf(TaskStatus outcome) {
+  switch (outcome) {
+    case TaskStatus::Failed: return "failed";
+    case TaskStatus::Terminated: return "terminated";
+    case TaskStatus::Skipped: return "skipped";
+    default: return "finished";
+  }
+}
+
+std::string payloadOf(const LiveTask& task, const std::string& event) {
+  Json json = {{"task_id", std::to_string(task.state.id)},
+               {"attempt", task.state.attempt},
+               {"event", event},
+               {"reason", toString(task.state.reason)},
+               {"reason_text", task.state.reason_text},
+               {"runner_id", task.state.runner_id},
+               {"created_at", formatRfc3339(task.created_at)}};
+  if (task.state.return_code) json["return_code"] = *task.state.return_code;
+  if (task.state.signal != 0) json["signal"] = task.state.signal;
+  if (task.state.started_at != WallTime{}) {
+    json["started_at"] = formatRfc3339(task.state.started_at);
+  }
+  return dumpJson(json);
+}
+
+}  // namespace
+
+Callbacker::Callbacker(TermContext& context, api::WebhookPort& webhooks, std::string signing_key)
+    : context_(context), webhooks_(webhooks), signing_key_(std::move(signing_key)) {}
+
+bool Callbacker::onOutcome(Operation& operation, const LiveTask& task, TaskStatus outcome) {
+  const bool awaited = outcome == TaskStatus::Callback;
+  if (!task.policy->callback.wants(awaited ? TaskStatus::Finished : outcome)) return false;
+  OutboxRecord record;
+  record.id = context_.outbox_ids.take();
+  record.task_id = task.state.id;
+  record.attempt = task.state.attempt;
+  record.event = eventOf(outcome);
+  record.url = task.policy->callback.url;
+  record.payload = payloadOf(task, record.event);
+  record.awaited = awaited;
+  record.created_at = record.next_at = context_.clock.wallNow();
+  operation.changes.outbox.push_back(record);
+  const uint64_t id = record.id;
+  add(std::move(record));
+  // Not before the status change is durable.
+  operation.then([this, id] { context_.dispatcher.post([this, id] { tryStart(id); }); });
+  return awaited;
+}
+
+void Callbacker::onCallbackDropped(Operation& operation, const LiveTask& task) {
+  const auto it = awaited_.find(task.state.id);
+  if (it != awaited_.end()) finish(operation, it->second, OutboxRecord::State::Dropped);
+}
+
+void Callbacker::add(OutboxRecord record) {
+  if (record.awaited) awaited_[record.task_id] = record.id;
+  Delivery delivery{std::move(record), {}, false};
+  delivery.receiver = receiverOf(delivery.record.url);
+  deliveries_.emplace(delivery.record.id, std::move(delivery));
+}
+
+void Callbacker::adopt(const OutboxRecord& record) { add(record); }
+
+void Callbacker::open() {
+  open_ = true;
+  const WallTime wall = context_.clock.wallNow();
+  for (const auto& [id, delivery] : deliveries_) {
+    const Micros wait = std::clamp<Micros>(delivery.record.next_at - wall, Micros(0), kLongestDelay);
+    schedule(id, context_.clock.bootNow() + wait);
+  }
+}
+
+void Callbacker::schedule(uint64_t id, BootTime at) {
+  context_.dispatcher.callAt(at, [this, id] { tryStart(id); });
+}
+
+void Callbacker::tryStart(uint64_t id) {
+  const auto it = deliveries_.find(id);
+  if (!open_ || it == deliveries_.end() || it->second.under_way) return;
+  Delivery& delivery = it->second;
+  if (under_way_[delivery.receiver] >= kPerReceiverMax) {
+    waiting_[delivery.receiver].insert(id);
+    return;
+  }
+  claim(delivery);
+}
+
+void Callbacker::claim(Delivery& delivery) {
+  delivery.under_way = true;
+  ++under_way_[delivery.receiver];
+  OutboxRecord& record = delivery.record;
+  ++record.tries;
+  // Should this master die now, the next one waits for this try to be over.
+  record.next_at = context_.clock.wallNow() + context_.options.callback_timeout;
+  Operation operation;
+  operation.touchTask(record.task_id);
+  operation.changes.outbox.push_back(record);
+  const BootTime now = context_.clock.bootNow();
+  operation.then([this, record, now] { send(record, now); });
+  context_.writer.submit(std::move(operation));
+}
+
+// Writer thread: behind the commit of the claim.
+void Callbacker::send(const OutboxRecord& record, BootTime claimed_at) {
+  const uint64_t id = record.id;
+  auto done = [this, id](const Status& sent) {
+    context_.dispatcher.post([this, id, sent] { onSent(id, sent); });
+  };
+  if (context_.clock.bootNow() - claimed_at > kClaimFresh) {
+    return done(Error::unavailable("the claim came too late to be sent"));
+  }
+  const std::string delivery_id = fmt::format("{}/{}/{}", record.task_id, record.attempt,
+                                              record.event);
+  const std::string epoch = std::to_string(context_.epoch());
+  const std::string attempt = std::to_string(record.attempt);
+  const std::string sequence = std::to_string(record.id);
+  api::Webhook webhook;
+  webhook.url = record.url;
+  webhook.body = record.payload;
+  webhook.timeout = context_.options.callback_timeout;
+  webhook.headers = {{"Baton-Delivery-Id", delivery_id},
+                     {"Baton-Event-Seq", sequence},
+                     {"Baton-Epoch", epoch},
+                     {"Baton-Attempt", attempt}};
+  if (!signing_key_.empty()) {
+    const std::string signed_text = fmt::format("{}\n{}\n{}\n{}\n{}", delivery_id, sequence, epoch,
+                                                attempt, record.payload);
+    webhook.headers.emplace_back("Baton-Signature",
+                                 "sha256=" + hmacSha256Hex(signing_key_, signed_text));
+  }
+  webhooks_.send(std::move(webhook), std::move(done));
+}
+
+void Callbacker::onSent(uint64_t id, const Status& sent) {
+  context_.metrics.callbackSent(sent.ok());
+  const auto it = deliveries_.find(id);
+  if (it == deliveries_.end()) return;
+  Delivery& delivery = it->second;
+  const std::string receiver = delivery.receiver;
+  const TaskId task_id = delivery.record.task_id;
+  delivery.under_way = false;
+  if (--under_way_[receiver] == 0) under_way_.erase(receiver);
+  Operation operation;
+  operation.touchTask(task_id);
+  // What the allow list refuses today it refuses tomorrow.
+  const bool hopeless = !sent.ok() && sent.error().code() == ErrorCode::PermissionDenied;
+  const bool given_up = hopeless || delivery.record.tries >= context_.options.callback_tries_max;
+  if (sent.ok() || given_up) {
+    const bool awaited = delivery.record.awaited;
+    if (!sent.ok()) {
+      delivery.record.last_error = truncateUtf8(sent.error().text(), 1'000);
+      logWarn("callback_dead", field("task", task_id), field("receiver", receiver),
+              field("error", delivery.record.last_error));
+    }
+    finish(operation, id, sent.ok() ? OutboxRecord::State::Delivered : OutboxRecord::State::Dead);
+    if (LiveTask* task = context_.live.findTask(task_id); awaited && task != nullptr) {
+      engine_->callbackDone(operation, *task, sent.ok());
+    }
+  } else {
+    const Millis delay = delayAfter(delivery.record.tries);
+    delivery.record.next_at = context_.clock.wallNow() + delay;
+    delivery.record.last_error = truncateUtf8(sent.error().text(), 1'000);
+    operation.changes.outbox.push_back(delivery.record);
+    schedule(id, context_.clock.bootNow() + delay);
+  }
+  context_.writer.submit(std::move(operation));
+  startNextOf(receiver);
+}
+
+void Callbacker::startNextOf(const std::string& receiver) {
+  const auto waiting = waiting_.find(receiver);
+  if (waiting == waiting_.end()) return;
+  const uint64_t id = *waiting->second.begin();
+  waiting->second.erase(waiting->second.begin());
+  if (waiting->second.empty()) waiting_.erase(waiting);
+  tryStart(id);
+}
+
+void Callbacker::finish(Operation& operation, uint64_t id, OutboxRecord::State state) {
+  const auto it = deliveries_.find(id);
+  if (it == deliveries_.end()) return;
+  OutboxRecord& record = it->second.record;
+  record.state = state;
+  operation.changes.outbox.push_back(record);
+  if (record.awaited) awaited_.erase(record.task_id);
+  // One that is dropped while it is under way gives its place back here: onSent will not find it.
+  if (it->second.under_way) {
+    if (--under_way_[it->second.receiver] == 0) under_way_.erase(it->second.receiver);
+    context_.dispatcher.post([this, receiver = it->second.receiver] { startNextOf(receiver); });
+  }
+  if (const auto waiting = waiting_.find(it->second.receiver); waiting != waiting_.end()) {
+    waiting->second.erase(id);
+    if (waiting->second.empty()) waiting_.erase(waiting);
+  }
+  deliveries_.erase(it);
+}
+
+Millis Callbacker::delayAfter(int32_t tries) const {
+  Millis delay = kFirstDelay;
+  for (int32_t i = 1; i < tries && delay < kLongestDelay; ++i) delay *= 2;
+  return std::min(delay, kLongestDelay);
+}
+
+}  // namespace baton::master

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "master/api/webhook_port.h"
+#include "master/task/task_engine.h"
+#include "master/term_context.h"
+
+namespace baton::master {
+
+// Tells receivers outside of ended tasks. Every callback is an outbox row written with the status
+// change that it tells of; it is claimed (committed), sent, and marked. At least once; receivers
+// tell repeats apart by the Delivery-Id. A receiver that is slow or dead holds up nobody else:
+// each has at most kPerReceiverMax deliveries under way. Dispatcher thread only.
+class Callbacker final : public OutcomeListener {
+ public:
+  Callbacker(TermContext& context, api::WebhookPort& webhooks, std::string signing_key);
+  // The engine is made with this as its listener, so it comes later.
+  void setEngine(TaskEngine& engine) { engine_ = &engine; }
+
+  bool onOutcome(Operation& operation, const LiveTask& task, TaskStatus outcome) override;
+  void onCallbackDropped(Operation& operation, const LiveTask& task) override;
+
+  // An undelivered row as recovery read it.
+  void adopt(const OutboxRecord& record);
+  // From now on deliveries are sent.
+  void open();
+  void close() { open_ = false; }
+  size_t pending() const { return deliveries_.size(); }
+  bool hasAwaited(TaskId id) const { return awaited_.contains(id); }
+
+ private:
+  struct Delivery {
+    OutboxRecord record;
+    std::string receiver;      // host:port of the URL.
+    bool under_way = false;
+  };
+
+  void add(OutboxRecord record);
+  void schedule(uint64_t id, BootTime at);
+  void tryStart(uint64_t id);
+  void claim(Delivery& delivery);
+  void send(const OutboxRecord& record, BootTime claimed_at);
+  void onSent(uint64_t id, const Status& sent);
+  void startNextOf(const std::string& receiver);
+  void finish(Operation& operation, uint64_t id, OutboxRecord::State state);
+  Millis delayAfter(int32_t tries) const;
+
+  TermContext& context_;
+  api::WebhookPort& webhooks_;
+  const std::string signing_key_;
+  TaskEngine* engine_ = nullptr;
+  bool open_ = false;
+  std::map<uint64_t, Delivery> deliveries_;               // By id: the order of events.
+  std::unordered_map<std::string, int> under_way_;        // By receiver.
+  std::unordered_map<std::string, std::set<uint64_t>> waiting_;  // Due, but the receiver is busy.
+  std::unordered_map<TaskId, uint64_t> awaited_;          // Tasks in CALLBACK.
+};
+
+}  // namespace baton::master

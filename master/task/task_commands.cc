@@ -1,0 +1,179 @@
+#include "master/task/task_commands.h"
+
+#include "common/base/log.h"
+
+namespace baton::master {
+namespace {
+
+// A key is remembered well beyond the time that a submission may be under way after its look-up.
+constexpr Seconds kRecentKeyKept{120};
+constexpr Seconds kLookUpFresh{60};
+
+std::string scopedKey(const api::Submission& submission) {
+  return submission.principal + '\n' + submission.idempotency_key;
+}
+
+}  // namespace
+
+TaskCommands::TaskCommands(TermContext& context, TaskEngine& engine, HeartbeatHandler& heartbeats)
+    : context_(context), engine_(engine), heartbeats_(heartbeats) {}
+
+Status TaskCommands::admissible(const api::Submission& submission, BootTime looked_up_at) const {
+  if (!open_) return Error(ErrorCode::NotActive, "this master does not accept tasks yet");
+  if (context_.clock.bootNow() - looked_up_at > kLookUpFresh) {
+    return Error(ErrorCode::Overloaded, "the submission waited too long; repeat it");
+  }
+  if (!context_.writer.acceptsWork()) {
+    return Error::unavailable("the database takes no writes at the moment");
+  }
+  const uint64_t live = context_.live.tasks.size();
+  if (live + submission.tasks.size() > context_.options.queue_max) {
+    return Error::make(ErrorCode::Overloaded, "{} tasks are live, queue.max is {}", live,
+                       context_.options.queue_max);
+  }
+  if (context_.task_ids.available() < submission.tasks.size()) {
+    return Error(ErrorCode::Overloaded, "task numbers are being reserved; repeat in a moment");
+  }
+  return {};
+}
+
+void TaskCommands::submit(const api::Submission& submission, BootTime looked_up_at,
+                          api::Callback<api::SubmitAnswer> done) {
+  Operation operation;
+  const auto answer = [&](Result<api::SubmitAnswer> result) {
+    operation.then([done = std::move(done), result = std::move(result)] { done(result); });
+    context_.writer.submit(std::move(operation));
+  };
+  const bool keyed = !submission.idempotency_key.empty();
+  const std::string key = scopedKey(submission);
+  if (const auto known = recent_keys_.find(key); keyed && known != recent_keys_.end()) {
+    if (known->second.request_hash != submission.request_hash) {
+      return answer(Error::conflict("Idempotency-Key {} was used with another body",
+                                    submission.idempotency_key));
+    }
+    return answer(api::SubmitAnswer{known->second.body, true});
+  }
+  if (const Status admitted = admissible(submission, looked_up_at); !admitted.ok()) {
+    refillIds();
+    return answer(admitted.error());
+  }
+  std::vector<const LiveTask*> tasks;
+  tasks.reserve(submission.tasks.size());
+  for (const TaskSpec& spec : submission.tasks) tasks.push_back(&engine_.submit(operation, spec));
+  refillIds();
+  context_.metrics.submitted(tasks.size());
+  const std::string body = answerBody(submission, tasks);
+  if (keyed) {
+    operation.changes.idempotency.push_back({submission.principal, submission.idempotency_key,
+                                             submission.request_hash, body,
+                                             context_.clock.wallNow()});
+    remember(key, {submission.request_hash, body, context_.clock.bootNow()});
+  }
+  std::vector<TaskId> large;
+  for (const LiveTask* task : tasks) {
+    if (task->spec->size() > kSpecResidentBytesMax) large.push_back(task->state.id);
+  }
+  if (!large.empty()) {
+    // Once the row is there, a large specification need not stay in memory until its turn.
+    operation.then([this, large = std::move(large)] {
+      context_.dispatcher.post([this, large] {
+        for (const TaskId id : large) {
+          LiveTask* task = context_.live.findTask(id);
+          if (task != nullptr && !task->attempt) task->spec.reset();
+        }
+      });
+    });
+  }
+  answer(api::SubmitAnswer{body, false});
+}
+
+std::string TaskCommands::answerBody(const api::Submission& submission,
+                                     const std::vector<const LiveTask*>& tasks) const {
+  if (submission.bulk) {
+    std::string body = R"({"ids":[)";
+    for (const LiveTask* task : tasks) {
+      if (body.back() != '[') body += ',';
+      body += '"' + std::to_string(task->state.id) + '"';
+    }
+    return body + "]}";
+  }
+  const LiveTask& task = *tasks.front();
+  return dumpJson({{"id", std::to_string(task.state.id)},
+                   {"name", submission.tasks.front().name},
+                   {"status", toString(task.state.status)},
+                   {"created_at", formatRfc3339(task.created_at)}});
+}
+
+void TaskCommands::remember(const std::string& key, RecentKey recent) {
+  const BootTime now = recent.at;
+  recent_order_.emplace_back(now, key);
+  recent_keys_[key] = std::move(recent);
+  while (!recent_order_.empty() && now - recent_order_.front().first > kRecentKeyKept) {
+    recent_keys_.erase(recent_order_.front().second);
+    recent_order_.pop_front();
+  }
+}
+
+void TaskCommands::refillIds() {
+  const auto post = [this](std::function<void()> event) {
+    context_.dispatcher.post(std::move(event));
+  };
+  if (auto operation = context_.task_ids.refill(post)) {
+    context_.writer.submit(std::move(*operation));
+  }
+  if (auto operation = context_.outbox_ids.refill(post)) {
+    context_.writer.submit(std::move(*operation));
+  }
+}
+
+Status TaskCommands::runLive(Operation& operation, LiveTask& task, api::TaskCommand command) {
+  switch (command) {
+    case api::TaskCommand::Stop:
+      RETURN_IF_ERROR(engine_.stop(operation, task, StopCause::Stop));
+      return {};
+    case api::TaskCommand::Skip: return engine_.skip(operation, task);
+    case api::TaskCommand::Hold: return engine_.hold(operation, task);
+    case api::TaskCommand::Release: return engine_.release(operation, task);
+    case api::TaskCommand::Rerun:
+    case api::TaskCommand::ForceSuccess: break;
+  }
+  return Error::conflict("task {} is {}; that needs a task that has ended", task.state.id,
+                         toString(task.state.status));
+}
+
+void TaskCommands::command(TaskId id, api::TaskCommand command, bool force,
+                           const TaskRecord* record, BootTime read_at,
+                           api::Callback<TaskState> done) {
+  Operation operation;
+  operation.touchTask(id);
+  const auto answer = [&](Result<TaskState> result) {
+    operation.then([done = std::move(done), result = std::move(result)] { done(result); });
+    context_.writer.submit(std::move(operation));
+  };
+  if (!open_) return answer(Error(ErrorCode::NotActive, "this master does not take commands yet"));
+  Status ran;
+  if (LiveTask* task = context_.live.findTask(id)) {
+    ran = runLive(operation, *task, command);
+    if (LiveTask* still = context_.live.findTask(id)) {
+      heartbeats_.resetRunnerOf(operation, *still);
+    }
+  } else if (record == nullptr) {
+    ran = Error::make(ErrorCode::Busy, "task {} has to be read", id);
+  } else if (command == api::TaskCommand::Rerun) {
+    ran = engine_.rerun(operation, *record, force, read_at).status();
+  } else if (command == api::TaskCommand::ForceSuccess) {
+    ran = engine_.forceSuccess(operation, *record, read_at);
+  } else {
+    ran = Error::conflict("task {} is {} and can't be changed any more", id,
+                          toString(record->state.status));
+  }
+  if (!ran.ok()) return answer(ran.error());
+  logInfo("task_command", field("task", id), field("command", static_cast<int>(command)),
+          field("epoch", context_.epoch()));
+  const auto& states = operation.changes.task_states;
+  if (!states.empty()) return answer(states.back());
+  if (const LiveTask* task = context_.live.findTask(id)) return answer(task->state);
+  answer(Error::internal("task {} changed without a trace", id));
+}
+
+}  // namespace baton::master

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+
+#include "master/api/ports.h"
+#include "master/host/heartbeat_handler.h"
+#include "master/task/task_engine.h"
+#include "master/term_context.h"
+
+namespace baton::master {
+
+// Carries out what clients ask: submissions and commands on tasks. Dispatcher thread only.
+class TaskCommands {
+ public:
+  TaskCommands(TermContext& context, TaskEngine& engine, HeartbeatHandler& heartbeats);
+
+  // `looked_up_at` is when the idempotency key was looked for in the database and not found.
+  void submit(const api::Submission& submission, BootTime looked_up_at,
+              api::Callback<api::SubmitAnswer> done);
+  // `record` is the row of a task that was not live when it was read at `read_at`, or null. An
+  // answer of Busy means: read again.
+  void command(TaskId id, api::TaskCommand command, bool force, const TaskRecord* record,
+               BootTime read_at, api::Callback<TaskState> done);
+
+  // Until opened nothing is accepted.
+  void open() { open_ = true; }
+  void close() { open_ = false; }
+
+ private:
+  struct RecentKey {
+    std::string request_hash;
+    std::string body;
+    BootTime at{};
+  };
+  Status admissible(const api::Submission& submission, BootTime looked_up_at) const;
+  std::string answerBody(const api::Submission& submission,
+                         const std::vector<const LiveTask*>& tasks) const;
+  void remember(const std::string& key, RecentKey recent);
+  Status runLive(Operation& operation, LiveTask& task, api::TaskCommand command);
+  void refillIds();
+
+  TermContext& context_;
+  TaskEngine& engine_;
+  HeartbeatHandler& heartbeats_;
+  bool open_ = false;
+  // Keys accepted lately: the database may not show them yet to the thread that looked them up.
+  std::unordered_map<std::string, RecentKey> recent_keys_;
+  std::deque<std::pair<BootTime, std::string>> recent_order_;
+};
+
+}  // namespace baton::master

@@ -1,0 +1,438 @@
+#include "master/task/task_engine.h"
+
+#include <algorithm>
+
+#include "common/base/duration_text.h"
+#include "common/base/log.h"
+#include "common/base/random.h"
+
+namespace baton::master {
+namespace {
+
+constexpr size_t kReasonTextBytesMax = 4'096;
+
+WallTime latest(WallTime a, WallTime b) { return std::max(a, b); }
+
+}  // namespace
+
+TaskEngine::TaskEngine(TermContext& context, OutcomeListener& outcomes)
+    : context_(context), live_(context.live), outcomes_(outcomes) {}
+
+// ----------------------------------------------------------------------------------- entry
+
+LiveTask& TaskEngine::insertLive(LiveTask task) {
+  const TaskId id = task.state.id;
+  const auto [it, inserted] = live_.tasks.try_emplace(id, std::move(task));
+  CHECK(inserted);
+  LiveTask& live = it->second;
+  live.signature = live_.classes.signatureOf(live.policy->labels);
+  ++live_.by_status[static_cast<size_t>(live.state.status)];
+  return live;
+}
+
+LiveTask& TaskEngine::submit(Operation& operation, const TaskSpec& spec) {
+  const WallTime now = context_.clock.wallNow();
+  const std::string policy = policyToText(spec.policy);
+  TaskRecord record;
+  record.name = spec.name;
+  record.kind = spec.kind;
+  record.policy = policy;
+  record.spec = dumpJson(runPartToJson(spec));
+  record.tags = spec.tags;
+  record.created_at = now;
+  record.state.id = context_.task_ids.take();
+  record.state.priority = spec.priority;
+  record.state.not_before = spec.not_before;
+  record.state.hold = spec.hold;
+
+  LiveTask task;
+  task.state = record.state;
+  task.policy = *live_.policies.intern(policy);
+  task.created_at = now;
+  task.spec = std::make_shared<const std::string>(record.spec);
+  operation.touchTask(record.state.id);
+  operation.changes.new_tasks.push_back(std::move(record));
+  LiveTask& live = insertLive(std::move(task));
+  enterStatus(live);
+  makeReady(operation, live);
+  return live;
+}
+
+void TaskEngine::adopt(LiveTask task) {
+  LiveTask& live = insertLive(std::move(task));
+  if (live.attempt) occupyRunner(*live.attempt);
+  enterStatus(live);
+}
+
+Status TaskEngine::checkReread(const TaskRecord& record, BootTime read_at) const {
+  const auto ended = live_.recently_ended.find(record.state.id);
+  const bool changed = ended != live_.recently_ended.end() && ended->second >= read_at;
+  if (live_.tasks.contains(record.state.id) || changed) {
+    return Error::make(ErrorCode::Busy, "task {} changed while it was read", record.state.id);
+  }
+  return {};
+}
+
+Result<LiveTask*> TaskEngine::rerun(Operation& operation, const TaskRecord& record, bool force,
+                                    BootTime read_at) {
+  RETURN_IF_ERROR(checkReread(record, read_at));
+  if (record.state.unproven && !force) {
+    return Error::conflict(
+        "task {} was stopped on a lost runner and nobody proved that its process is gone; "
+        "rerun it with force to accept that two may run",
+        record.state.id);
+  }
+  LiveTask task;
+  task.state = record.state;
+  ASSIGN_OR_RETURN(task.policy, live_.policies.intern(record.policy));
+  task.created_at = record.created_at;
+  task.spec = std::make_shared<const std::string>(record.spec);
+  TaskState& state = task.state;
+  ASSIGN_OR_RETURN(state.status, nextTaskStatus(state.status, TaskEvent::Rerun));
+  state.reason = FailureReason::None;
+  state.reason_text.clear();
+  state.retries_used = 0;
+  state.not_before = {};
+  state.started_at = {};
+  state.finished_at = {};
+  state.return_code.reset();
+  state.signal = 0;
+  state.cause = StopCause::None;
+  state.hold = state.forced = state.ignored = state.unproven = false;
+  live_.recently_ended.erase(record.state.id);
+  LiveTask& live = insertLive(std::move(task));
+  enterStatus(live);
+  makeReady(operation, live);
+  logInfo("task_rerun", field("task", live.state.id), field("epoch", context_.epoch()));
+  return &live;
+}
+
+Status TaskEngine::forceSuccess(Operation& operation, const TaskRecord& record,
+                                BootTime read_at) {
+  RETURN_IF_ERROR(checkReread(record, read_at));
+  LiveTask task;
+  task.state = record.state;
+  ASSIGN_OR_RETURN(task.policy, live_.policies.intern(record.policy));
+  task.created_at = record.created_at;
+  ASSIGN_OR_RETURN(task.state.status, nextTaskStatus(task.state.status, TaskEvent::ForceSuccess));
+  task.state.forced = true;
+  // Terminal before and after: it passes through the live state only to be settled.
+  settle(operation, insertLive(std::move(task)));
+  return {};
+}
+
+// ----------------------------------------------------------------------------------- moves
+
+void TaskEngine::move(Operation& operation, LiveTask& task, TaskEvent event) {
+  const auto next = nextTaskStatus(task.state.status, event);
+  // Callers ask only for moves that their own case distinction allows; a miss is a bug of ours.
+  if (!next.ok()) {
+    context_.metrics.illegalMove();
+    logError("illegal_move", field("task", task.state.id), field("error", next.error().message()));
+    CHECK(next.ok());
+  }
+  leaveStatus(task);
+  --live_.by_status[static_cast<size_t>(task.state.status)];
+  task.state.status = *next;
+  ++live_.by_status[static_cast<size_t>(task.state.status)];
+  enterStatus(task);
+  operation.store(task.state);
+}
+
+void TaskEngine::leaveStatus(LiveTask& task) {
+  ++task.timer_generation;
+  if (task.state.status == TaskStatus::Queued) {
+    live_.ready.remove(task.signature, task.state.priority,
+                       {toMicros(task.state.queued_at), task.state.id});
+  }
+}
+
+void TaskEngine::enterStatus(LiveTask& task) {
+  if (task.state.status == TaskStatus::Queued) {
+    live_.ready.add(task.signature, task.state.priority,
+                    {toMicros(task.state.queued_at), task.state.id});
+  }
+  armTimer(task);
+}
+
+void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
+  TaskState& state = task.state;
+  if (!isTerminal(state.status)) return;
+  leaveStatus(task);
+  if (state.finished_at == WallTime{} || state.forced) {
+    state.finished_at = latest(context_.clock.wallNow(), latest(task.created_at, state.started_at));
+  }
+  if (notify) outcomes_.onOutcome(operation, task, state.status);
+  operation.store(state);
+  --live_.by_status[static_cast<size_t>(state.status)];
+  live_.recently_ended[state.id] = context_.clock.bootNow();
+  live_.tasks.erase(state.id);
+}
+
+void TaskEngine::makeReady(Operation& operation, LiveTask& task) {
+  const WallTime now = context_.clock.wallNow();
+  if (task.state.hold || task.state.not_before > now) {
+    operation.store(task.state);
+    return;
+  }
+  task.state.queued_at = latest(now, task.created_at);
+  move(operation, task, TaskEvent::Ready);
+}
+
+// ----------------------------------------------------------------------------------- attempts
+
+void TaskEngine::dispatch(Operation& operation, LiveTask& task, Runner& runner,
+                          const HeartbeatPair& pair) {
+  CHECK(task.state.status == TaskStatus::Queued && task.spec && runner.open_task == 0);
+  ++task.state.attempt;
+  task.state.runner_id = runner.record.runner_id;
+  task.attempt = std::make_unique<AttemptRecord>();
+  AttemptRecord& attempt = *task.attempt;
+  attempt.task_id = task.state.id;
+  attempt.number = task.state.attempt;
+  attempt.nonce = randomHex(8);
+  attempt.runner_id = runner.record.runner_id;
+  attempt.worker_address = runner.record.worker_address;
+  attempt.incarnation = pair.incarnation;
+  attempt.seq = pair.seq;
+  attempt.epoch = context_.epoch();
+  attempt.dispatched_at = latest(context_.clock.wallNow(), task.state.queued_at);
+  move(operation, task, TaskEvent::Pick);
+  occupyRunner(attempt);
+  operation.store(attempt);
+}
+
+void TaskEngine::occupyRunner(const AttemptRecord& attempt) {
+  ++live_.open_attempts;
+  Runner* runner = live_.findRunner(attempt.runner_id);
+  if (runner == nullptr) return;
+  runner->open_task = attempt.task_id;
+  if (runner->worker != nullptr) ++runner->worker->busy;
+}
+
+void TaskEngine::freeRunner(const AttemptRecord& attempt) {
+  --live_.open_attempts;
+  Runner* runner = live_.findRunner(attempt.runner_id);
+  if (runner == nullptr || runner->open_task != attempt.task_id) return;
+  runner->open_task = 0;
+  if (runner->worker != nullptr) --runner->worker->busy;
+}
+
+void TaskEngine::repeatOrder(Operation& operation, LiveTask& task, const HeartbeatPair& pair) {
+  AttemptRecord& attempt = *task.attempt;
+  attempt.incarnation = pair.incarnation;
+  attempt.seq = pair.seq;
+  operation.store(attempt);
+}
+
+void TaskEngine::started(Operation& operation, LiveTask& task) {
+  AttemptRecord& attempt = *task.attempt;
+  attempt.status = AttemptStatus::Running;
+  attempt.started_at = latest(context_.clock.wallNow(), attempt.dispatched_at);
+  task.state.started_at = attempt.started_at;
+  operation.store(attempt);
+  if (task.state.status == TaskStatus::Dispatched) {
+    move(operation, task, TaskEvent::Started);
+    if (attempt.number == 1) {
+      const Micros waited = attempt.started_at - task.created_at;
+      context_.metrics.started(static_cast<double>(waited.count()) / 1e6);
+    }
+  }
+  if (task.spec && task.spec->size() > kSpecResidentBytesMax) task.spec.reset();
+}
+
+void TaskEngine::closeAttempt(Operation& operation, LiveTask& task, AttemptStatus status,
+                              FailureReason reason, const std::string& text,
+                              const AttemptResult* result) {
+  AttemptRecord& attempt = *task.attempt;
+  const WallTime now = context_.clock.wallNow();
+  attempt.status = status;
+  attempt.reason = reason;
+  attempt.reason_text = truncateUtf8(text, kReasonTextBytesMax);
+  attempt.finished_at = now;
+  if (result != nullptr) {
+    attempt.finished_at = now - Millis(result->ended_ms);
+    // The runner's own measure is better than the moment of the RUNNING report.
+    attempt.started_at = attempt.finished_at - Millis(result->run_ms);
+    attempt.return_code = result->return_code;
+    attempt.signal = result->signal;
+    attempt.stdout_bytes = result->stdout_bytes;
+    attempt.stderr_bytes = result->stderr_bytes;
+  }
+  attempt.started_at = latest(attempt.started_at, attempt.dispatched_at);
+  attempt.finished_at = latest(attempt.finished_at, attempt.started_at);
+  if (result != nullptr) task.state.started_at = attempt.started_at;
+  task.state.return_code = attempt.return_code;
+  task.state.signal = attempt.signal;
+  operation.store(attempt);
+  if (const Runner* runner = live_.findRunner(attempt.runner_id); runner && runner->worker) {
+    api::WorkerCounts& counts = runner->worker->counts;
+    ++(status == AttemptStatus::Finished ? counts.finished : counts.failed);
+  }
+  context_.metrics.attemptEnded(status == AttemptStatus::Failed ? toString(reason)
+                                : status == AttemptStatus::Finished ? "finished"
+                                                                    : "terminated");
+  freeRunner(attempt);
+  task.attempt.reset();
+}
+
+void TaskEngine::endedWell(Operation& operation, LiveTask& task, const AttemptResult& result) {
+  const bool short_task = task.attempt->status == AttemptStatus::Dispatched;
+  closeAttempt(operation, task, AttemptStatus::Finished, FailureReason::None, result.reason_text,
+               &result);
+  if (short_task && task.state.attempt == 1) {
+    const Micros waited = task.state.started_at - task.created_at;
+    context_.metrics.started(static_cast<double>(waited.count()) / 1e6);
+  }
+  task.state.cause = StopCause::None;
+  if (!result.outputs.empty()) {
+    operation.changes.outputs.push_back({task.state.id, dumpJson(Json(result.outputs))});
+  }
+  move(operation, task, TaskEvent::EndedWell);
+  const CallbackSpec& callback = task.policy->callback;
+  if (callback.wait && outcomes_.onOutcome(operation, task, TaskStatus::Callback)) return;
+  move(operation, task, TaskEvent::FollowUpDone);
+  settle(operation, task);
+}
+
+void TaskEngine::endedBadly(Operation& operation, LiveTask& task, FailureReason reason,
+                            const std::string& text, const AttemptResult* result) {
+  if (task.state.status != TaskStatus::Terminating) {
+    closeAttempt(operation, task, AttemptStatus::Failed, reason, text, result);
+    retryOrFail(operation, task, reason, text);
+    return;
+  }
+  if (task.state.cause == StopCause::Timeout) {
+    const std::string over = fmt::format("ran longer than {}", formatDuration(task.policy->timeout));
+    closeAttempt(operation, task, AttemptStatus::Failed, FailureReason::Timeout, over, result);
+    task.state.cause = StopCause::None;
+    retryOrFail(operation, task, FailureReason::Timeout, over);
+    return;
+  }
+  closeAttempt(operation, task, AttemptStatus::Terminated, FailureReason::None, text, result);
+  move(operation, task, TaskEvent::StopProved);
+  settle(operation, task);
+}
+
+void TaskEngine::retryOrFail(Operation& operation, LiveTask& task, FailureReason reason,
+                             const std::string& text) {
+  task.state.reason = reason;
+  task.state.reason_text = truncateUtf8(text, kReasonTextBytesMax);
+  const RetryPolicy& retry = task.policy->retry;
+  if (isRetried(reason) && task.state.retries_used < retry.max) {
+    ++task.state.retries_used;
+    task.state.not_before =
+        context_.clock.wallNow() + retry.delayBefore(task.state.retries_used);
+    move(operation, task, TaskEvent::FailedRetry);
+    return;
+  }
+  move(operation, task, TaskEvent::FailedFinal);
+  settle(operation, task);
+}
+
+void TaskEngine::runnerLost(Operation& operation, LiveTask& task) {
+  const std::string text =
+      fmt::format("runner {} was silent for {}", task.attempt->runner_id,
+                  formatDuration(context_.options.lostAfter()));
+  logWarn("runner_lost", field("task", task.state.id), field("attempt", task.attempt->number),
+          field("runner", task.attempt->runner_id), field("epoch", context_.epoch()));
+  closeAttempt(operation, task, AttemptStatus::Failed, FailureReason::RunnerLost, text, nullptr);
+  const bool stopped =
+      task.state.status == TaskStatus::Terminating && task.state.cause != StopCause::Timeout;
+  task.state.unproven = true;
+  if (stopped) {
+    move(operation, task, TaskEvent::StopProved);
+    settle(operation, task);
+    return;
+  }
+  task.state.cause = StopCause::None;
+  retryOrFail(operation, task, FailureReason::RunnerLost, text);
+}
+
+void TaskEngine::undelivered(Operation& operation, LiveTask& task) {
+  closeAttempt(operation, task, AttemptStatus::Undelivered, FailureReason::None,
+               "the order never arrived and the runner no longer fits", nullptr);
+  task.state.started_at = {};
+  task.state.runner_id.clear();
+  move(operation, task, TaskEvent::Undelivered);
+}
+
+AttemptKey TaskEngine::openKey(const LiveTask& task) const {
+  return {task.attempt->task_id, task.attempt->number, task.attempt->nonce};
+}
+
+// ----------------------------------------------------------------------------------- commands
+
+Status TaskEngine::stop(Operation& operation, LiveTask& task, StopCause cause) {
+  switch (task.state.status) {
+    case TaskStatus::Created:
+    case TaskStatus::Queued:
+    case TaskStatus::Retrying:
+      move(operation, task, TaskEvent::Cancel);
+      settle(operation, task);
+      return {};
+    case TaskStatus::Dispatched:
+    case TaskStatus::Running:
+      task.state.cause = cause;
+      move(operation, task, TaskEvent::StopAsked);
+      return {};
+    case TaskStatus::Terminating:
+      // A stop by hand outranks a timeout: the owner wants it to end, not to be repeated.
+      if (cause != StopCause::Timeout && task.state.cause == StopCause::Timeout) {
+        task.state.cause = cause;
+        operation.store(task.state);
+      }
+      return {};
+    case TaskStatus::Callback:
+      outcomes_.onCallbackDropped(operation, task);
+      move(operation, task, TaskEvent::CallbackDropped);
+      settle(operation, task, false);
+      return {};
+    default:
+      return Error::conflict("task {} is {}: nothing is left to stop", task.state.id,
+                             toString(task.state.status));
+  }
+}
+
+Status TaskEngine::skip(Operation& operation, LiveTask& task) {
+  RETURN_IF_ERROR(nextTaskStatus(task.state.status, TaskEvent::Skip).status());
+  move(operation, task, TaskEvent::Skip);
+  settle(operation, task);
+  return {};
+}
+
+Status TaskEngine::hold(Operation& operation, LiveTask& task) {
+  if (task.state.status == TaskStatus::Created) {
+    task.state.hold = true;
+    operation.store(task.state);
+    return {};
+  }
+  RETURN_IF_ERROR(nextTaskStatus(task.state.status, TaskEvent::Hold).status());
+  task.state.hold = true;
+  move(operation, task, TaskEvent::Hold);
+  return {};
+}
+
+Status TaskEngine::release(Operation& operation, LiveTask& task) {
+  if (task.state.status != TaskStatus::Created || !task.state.hold) {
+    return Error::conflict("task {} is {} and not held", task.state.id,
+                           toString(task.state.status));
+  }
+  task.state.hold = false;
+  makeReady(operation, task);
+  return {};
+}
+
+void TaskEngine::callbackDone(Operation& operation, LiveTask& task, bool delivered) {
+  if (task.state.status != TaskStatus::Callback) return;
+  const bool fail =
+      !delivered && task.policy->callback.on_failure == CallbackSpec::OnFailure::Fail;
+  if (fail) {
+    task.state.reason = FailureReason::CallbackFailed;
+    task.state.reason_text = "the awaited callback was not delivered";
+  }
+  move(operation, task, fail ? TaskEvent::CallbackGivenUp : TaskEvent::FollowUpDone);
+  settle(operation, task, fail);
+}
+
+}  // namespace baton::master

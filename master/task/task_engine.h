@@ -1,0 +1,103 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/model/task_lifecycle.h"
+#include "master/state/operation.h"
+#include "master/term_context.h"
+
+namespace baton::master {
+
+// Keeps the outbox: told of every status that somebody may want to be called about.
+class OutcomeListener {
+ public:
+  virtual ~OutcomeListener() = default;
+  // The task has just become terminal, or reached CALLBACK with an awaited callback. Adds outbox
+  // rows to the operation. Returns true if the task must wait in CALLBACK.
+  virtual bool onOutcome(Operation& operation, const LiveTask& task, TaskStatus outcome) = 0;
+  // The awaited callback of this task is not wanted any more.
+  virtual void onCallbackDropped(Operation& operation, const LiveTask& task) = 0;
+};
+
+// Moves tasks through their life cycle: every change of a status, attempt or queue position of a
+// live task goes through here, by the one transition table, and is put into the caller's operation.
+// A task that becomes terminal leaves the live state: its reference is dead after the call (said at
+// each function). Dispatcher thread only.
+class TaskEngine {
+ public:
+  TaskEngine(TermContext& context, OutcomeListener& outcomes);
+
+  // --- entry -------------------------------------------------------------------------------
+  // Takes a new task in (CREATED, or QUEUED if nothing is to be waited for).
+  LiveTask& submit(Operation& operation, const TaskSpec& spec);
+  // Takes back a task that recovery read: indexes and timers, no change of state.
+  void adopt(LiveTask task);
+  // A new run of a terminal task, whose row was read at `read_at` (boot time).
+  // Errors: Conflict (it is live, unproven without force, or changed since: Busy).
+  Result<LiveTask*> rerun(Operation& operation, const TaskRecord& record, bool force,
+                          BootTime read_at);
+  Status forceSuccess(Operation& operation, const TaskRecord& record, BootTime read_at);
+
+  // --- attempts ----------------------------------------------------------------------------
+  // Gives a QUEUED task with a specification in memory to a free runner.
+  void dispatch(Operation& operation, LiveTask& task, Runner& runner, const HeartbeatPair& pair);
+  // The same order goes out again for a newer heartbeat.
+  void repeatOrder(Operation& operation, LiveTask& task, const HeartbeatPair& pair);
+  void started(Operation& operation, LiveTask& task);
+  // The task is gone from the live state after these, unless it is retried or awaits a callback.
+  void endedWell(Operation& operation, LiveTask& task, const AttemptResult& result);
+  // The open attempt failed (or, while TERMINATING, is proved gone). `result` may be null.
+  void endedBadly(Operation& operation, LiveTask& task, FailureReason reason,
+                  const std::string& text, const AttemptResult* result);
+  // Nobody can prove anything about the attempt any more.
+  void runnerLost(Operation& operation, LiveTask& task);
+  // The order provably never arrived and the runner can't take it any more.
+  void undelivered(Operation& operation, LiveTask& task);
+
+  // --- commands ----------------------------------------------------------------------------
+  // Errors: Conflict with the reason. The task may be gone after success.
+  Status stop(Operation& operation, LiveTask& task, StopCause cause);
+  Status skip(Operation& operation, LiveTask& task);
+  Status hold(Operation& operation, LiveTask& task);
+  Status release(Operation& operation, LiveTask& task);
+  // An awaited callback was delivered, or is given up. The task is gone afterwards.
+  void callbackDone(Operation& operation, LiveTask& task, bool delivered);
+
+  // Why a live task waits, for people.
+  struct Waiting {
+    WaitingCode code = WaitingCode::None;
+    std::string text;
+  };
+  Waiting whyWaiting(const LiveTask& task) const;
+
+  // The wall clock was set: what waits for a wall time is looked at again.
+  void onWallClockStep();
+
+  AttemptKey openKey(const LiveTask& task) const;
+
+ private:
+  void move(Operation& operation, LiveTask& task, TaskEvent event);
+  void enterStatus(LiveTask& task);
+  void leaveStatus(LiveTask& task);
+  // If the task is terminal: stores it, calls back (unless the callback was the awaited one) and
+  // drops it.
+  void settle(Operation& operation, LiveTask& task, bool notify = true);
+  void closeAttempt(Operation& operation, LiveTask& task, AttemptStatus status,
+                    FailureReason reason, const std::string& text, const AttemptResult* result);
+  void freeRunner(const AttemptRecord& attempt);
+  void occupyRunner(const AttemptRecord& attempt);
+  void retryOrFail(Operation& operation, LiveTask& task, FailureReason reason,
+                   const std::string& text);
+  void makeReady(Operation& operation, LiveTask& task);
+  void armTimer(LiveTask& task);
+  void onTimer(TaskId id, uint32_t generation);
+  Status checkReread(const TaskRecord& record, BootTime read_at) const;
+  LiveTask& insertLive(LiveTask task);
+
+  TermContext& context_;
+  LiveState& live_;
+  OutcomeListener& outcomes_;
+};
+
+}  // namespace baton::master

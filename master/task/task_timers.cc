@@ -1,0 +1,128 @@
+// The timers of tasks and the answer to "why does it wait": the parts of TaskEngine that look at
+// clocks and limits.
+#include <algorithm>
+
+#include "common/base/duration_text.h"
+#include "common/base/log.h"
+#include "master/task/task_engine.h"
+
+namespace baton::master {
+namespace {
+
+// The runner stops a task at its timeout and needs up to the grace to do so; only then the master
+// steps in, with room for the report to arrive.
+Millis masterTimeoutSlack(const TaskPolicy& policy, Millis heartbeat) {
+  return policy.kill_grace + std::min<Millis>(heartbeat, Seconds(2));
+}
+
+}  // namespace
+
+void TaskEngine::armTimer(LiveTask& task) {
+  const TaskPolicy& policy = *task.policy;
+  const BootTime now = context_.clock.bootNow();
+  const WallTime wall = context_.clock.wallNow();
+  BootTime due{};
+  switch (task.state.status) {
+    case TaskStatus::Created:
+      if (task.state.hold || task.state.not_before == WallTime{}) return;
+      due = now + std::max<Micros>(Micros(0), task.state.not_before - wall);
+      break;
+    case TaskStatus::Retrying:
+      // The delay was decided by this clock or another master's: never longer than its own cap.
+      due = now + std::clamp<Micros>(task.state.not_before - wall, Micros(0),
+                                     std::max(policy.retry.max_delay, policy.retry.delay));
+      break;
+    case TaskStatus::Queued:
+      if (policy.dispatch_timeout.count() == 0) return;
+      due = now + std::clamp<Micros>(task.state.queued_at + policy.dispatch_timeout - wall,
+                                     Micros(0), policy.dispatch_timeout);
+      break;
+    case TaskStatus::Dispatched:
+    case TaskStatus::Running: {
+      if (policy.timeout.count() == 0) return;
+      const WallTime begin = std::max(task.attempt->started_at, task.attempt->dispatched_at);
+      const Micros whole = policy.timeout + masterTimeoutSlack(policy, context_.options.heartbeat);
+      due = now + std::clamp<Micros>(begin + whole - wall, Micros(0), whole);
+      break;
+    }
+    default: return;
+  }
+  const TaskId id = task.state.id;
+  const uint32_t generation = task.timer_generation;
+  context_.dispatcher.callAt(due, [this, id, generation] { onTimer(id, generation); });
+}
+
+void TaskEngine::onTimer(TaskId id, uint32_t generation) {
+  LiveTask* task = live_.findTask(id);
+  if (task == nullptr || task->timer_generation != generation) return;
+  Operation operation;
+  switch (task->state.status) {
+    case TaskStatus::Created:
+      if (task->state.not_before > context_.clock.wallNow()) {
+        armTimer(*task);  // The wall clock was set back meanwhile.
+        return;
+      }
+      makeReady(operation, *task);
+      break;
+    case TaskStatus::Retrying:
+      task->state.queued_at = std::max(context_.clock.wallNow(), task->created_at);
+      task->state.not_before = {};
+      move(operation, *task, TaskEvent::Due);
+      break;
+    case TaskStatus::Queued:
+      task->state.reason = FailureReason::DispatchTimeout;
+      task->state.reason_text = fmt::format("no runner took it within {}",
+                                            formatDuration(task->policy->dispatch_timeout));
+      move(operation, *task, TaskEvent::DispatchTimeOver);
+      settle(operation, *task);
+      break;
+    case TaskStatus::Dispatched:
+    case TaskStatus::Running:
+      logWarn("task_over_time", field("task", id), field("attempt", task->state.attempt));
+      if (const Status stopped = stop(operation, *task, StopCause::Timeout); !stopped.ok()) return;
+      break;
+    default: return;
+  }
+  context_.writer.submit(std::move(operation));
+}
+
+void TaskEngine::onWallClockStep() {
+  for (auto& [id, task] : live_.tasks) {
+    if (task.state.status != TaskStatus::Created || task.state.not_before == WallTime{}) continue;
+    ++task.timer_generation;
+    armTimer(task);
+  }
+}
+
+TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
+  switch (task.state.status) {
+    case TaskStatus::Created:
+      if (task.state.hold) return {WaitingCode::Hold, "held by hand"};
+      return {WaitingCode::NotBefore,
+              fmt::format("starts at {}", formatRfc3339(task.state.not_before))};
+    case TaskStatus::Retrying:
+      return {WaitingCode::RetryDelay,
+              fmt::format("extra attempt {} of {} at {}", task.state.retries_used,
+                          task.policy->retry.max, formatRfc3339(task.state.not_before))};
+    case TaskStatus::Queued: break;
+    default: return {};
+  }
+  const uint64_t running_max = context_.options.running_max;
+  bool matches = false;
+  for (LabelClasses::ClassId id = 0; id < live_.present.size(); ++id) {
+    matches = matches || (live_.present[id] && live_.classes.fits(task.signature, id));
+  }
+  if (!matches) {
+    return {WaitingCode::NoRunnerMatches,
+            task.policy->labels.empty()
+                ? std::string("no runner has reported")
+                : fmt::format("no runner has the labels {}", dumpJson(Json(task.policy->labels)))};
+  }
+  if (running_max != 0 && live_.open_attempts >= running_max) {
+    return {WaitingCode::ClusterLimit,
+            fmt::format("{} tasks run, limits.running_max is {}", live_.open_attempts, running_max)};
+  }
+  return {WaitingCode::AllRunnersBusy, "every runner that fits is busy"};
+}
+
+}  // namespace baton::master

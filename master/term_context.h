@@ -1,0 +1,49 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/event/async_dispatcher.h"
+#include "common/model/ids.h"
+#include "master/metrics.h"
+#include "master/state/id_allocator.h"
+#include "master/state/live_state.h"
+#include "master/state/state_writer.h"
+
+namespace baton::master {
+
+// Settings of the active role.
+struct ActiveOptions {
+  std::string node_id;
+  Millis heartbeat{30'000};           // H, from the cluster's row.
+  Millis watchdog_period{10'000};     // Never more than H/3.
+  int64_t lost_after_beats = 3;       // A runner is lost after so many H of silence.
+  bool plain_clients = false;         // heartbeat.plain_clients
+  uint64_t running_max = 0;           // Cluster limit of open attempts; 0: none.
+  uint64_t queue_max = 1'000'000;     // Live tasks; past it a submit is refused.
+  Millis callback_timeout{10'000};
+  int64_t callback_tries_max = 8;
+  uint32_t recover_threads = 4;
+
+  Millis lostAfter() const { return heartbeat * lost_after_beats; }
+};
+
+// What the parts of one active term share. Owned by ActiveTerm; outlives its parts.
+struct TermContext {
+  Clock& clock;
+  const ActiveOptions& options;
+  std::atomic<Epoch>& epoch_value;    // Changes only when the term is re-affirmed.
+  const std::string& cluster_guid;
+  AsyncDispatcher& dispatcher;
+  StateWriter& writer;
+  LiveState& live;
+  IdAllocator& task_ids;
+  IdAllocator& outbox_ids;
+  Metrics& metrics;
+
+  Epoch epoch() const { return epoch_value.load(std::memory_order_relaxed); }
+};
+
+}  // namespace baton::master

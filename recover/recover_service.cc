@@ -1,0 +1,117 @@
+#include "recover/recover_service.h"
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+
+#include "common/base/named_thread.h"
+
+namespace baton::recover {
+namespace {
+
+constexpr uint32_t kCallbackPage = 5'000;
+
+}  // namespace
+
+struct RecoverService::Range {
+  TaskId from = 0;
+  TaskId before = 0;
+  std::unique_ptr<dao::Reader> reader;
+  std::vector<RecoveredTask> tasks;
+  std::vector<size_t> dispatched;          // Indexes of tasks whose specification is needed.
+  std::deque<std::string> texts;           // Owns the policies that tasks point to.
+  std::unordered_map<std::string_view, const std::string*> by_text;
+  Status result;
+
+  const std::string* intern(std::string_view text) {
+    if (const auto it = by_text.find(text); it != by_text.end()) return it->second;
+    const std::string* stored = &texts.emplace_back(text);
+    by_text.emplace(*stored, stored);
+    return stored;
+  }
+};
+
+Status RecoverService::readRange(Range& range, std::stop_token stop) {
+  RETURN_IF_ERROR(
+      range.reader->liveTasks(range.from, range.before, [&](const dao::LiveTask& live) {
+        RecoveredTask task;
+        task.state = live.state;
+        task.policy = range.intern(live.policy);
+        task.created_at = live.created_at;
+        task.attempt = live.open_attempt;
+        if (live.state.status == TaskStatus::Dispatched) {
+          range.dispatched.push_back(range.tasks.size());
+        }
+        range.tasks.push_back(std::move(task));
+        return !stop.stop_requested();
+      }));
+  return readSpecs(range);
+}
+
+Status RecoverService::readSpecs(Range& range) {
+  if (range.dispatched.empty()) return {};
+  std::vector<TaskId> ids;
+  std::unordered_map<TaskId, size_t> index;
+  for (const size_t at : range.dispatched) {
+    ids.push_back(range.tasks[at].state.id);
+    index.emplace(ids.back(), at);
+  }
+  ASSIGN_OR_RETURN(auto specs, range.reader->specs(ids));
+  for (auto& [id, text] : specs) range.tasks[index.at(id)].spec = std::move(text);
+  return {};
+}
+
+Status RecoverService::takeCallbacks(RecoverySink& sink, RecoveryCounts& counts,
+                                     std::stop_token stop) {
+  const auto reader = database_.makeReader();
+  uint64_t after = 0;
+  while (true) {
+    if (stop.stop_requested()) return Error(ErrorCode::Cancelled, "recovery was stopped");
+    ASSIGN_OR_RETURN(const auto page, reader->pendingOutbox(after, kCallbackPage));
+    for (const OutboxRecord& callback : page) sink.addCallback(callback);
+    counts.callbacks += page.size();
+    if (page.size() < kCallbackPage) return {};
+    after = page.back().id;
+  }
+}
+
+Result<RecoveryCounts> RecoverService::recover(RecoverySink& sink, std::stop_token stop) {
+  RecoveryCounts counts;
+  const auto first_reader = database_.makeReader();
+  ASSIGN_OR_RETURN(const auto bounds, first_reader->liveRangeBounds(threads_));
+  std::vector<Range> ranges(bounds.size());
+  {
+    std::vector<NamedThread> threads;
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      Range& range = ranges[i];
+      range.from = bounds[i];
+      range.before = i + 1 < bounds.size() ? bounds[i + 1] : TaskId{INT64_MAX};
+      range.reader = database_.makeReader();
+      threads.emplace_back("recover", [this, &range, stop](std::stop_token) {
+        range.result = readRange(range, stop);
+      });
+    }
+    // While the ranges are read, the runners are.
+    ASSIGN_OR_RETURN(const auto runners, first_reader->runners());
+    for (const RunnerRecord& runner : runners) sink.addRunner(runner);
+    counts.runners = runners.size();
+  }
+  size_t total = 0;
+  for (const Range& range : ranges) {
+    RETURN_IF_ERROR(range.result);
+    total += range.tasks.size();
+  }
+  sink.expect(total);
+  for (Range& range : ranges) {
+    for (RecoveredTask& task : range.tasks) {
+      if (stop.stop_requested()) return Error(ErrorCode::Cancelled, "recovery was stopped");
+      counts.attempts_in_doubt += task.attempt.has_value() ? 1 : 0;
+      RETURN_IF_ERROR(sink.addTask(std::move(task)));
+    }
+  }
+  counts.tasks = total;
+  RETURN_IF_ERROR(takeCallbacks(sink, counts, stop));
+  return counts;
+}
+
+}  // namespace baton::recover

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/model/records.h"
+#include "dao/database.h"
+
+namespace baton::recover {
+
+// A live task as read. Texts that many tasks share are stored once and pointed to.
+struct RecoveredTask {
+  TaskState state;
+  const std::string* policy = nullptr;   // Valid until recover() returns.
+  WallTime created_at{};
+  std::optional<AttemptRecord> attempt;  // Open: in doubt until its runner reports.
+  std::string spec;                      // Only of DISPATCHED tasks, whose order may be repeated.
+};
+
+// Where recovery puts what it reads; called on the caller's thread, in this order of kinds.
+class RecoverySink {
+ public:
+  virtual ~RecoverySink() = default;
+  virtual void expect(size_t tasks) = 0;
+  virtual void addRunner(const RunnerRecord& runner) = 0;
+  // In rising id order. Errors: Corrupt (a row that can't be understood).
+  virtual Status addTask(RecoveredTask task) = 0;
+  virtual void addCallback(const OutboxRecord& callback) = 0;
+};
+
+struct RecoveryCounts {
+  uint64_t tasks = 0;
+  uint64_t attempts_in_doubt = 0;
+  uint64_t callbacks = 0;
+  uint64_t runners = 0;
+};
+
+// Rebuilds the live state from the database after the epoch row was bumped, so that every older
+// write is either visible or can never come. Tasks are read in parallel ranges, each with a read
+// connection of its own.
+class RecoverService {
+ public:
+  // `database` outlives this. `threads` at least 1.
+  RecoverService(dao::Database& database, uint32_t threads)
+      : database_(database), threads_(threads) {}
+
+  // Errors: Unavailable (database), Corrupt, Cancelled (within 100 ms of a stop).
+  Result<RecoveryCounts> recover(RecoverySink& sink, std::stop_token stop);
+
+ private:
+  struct Range;
+  Status readRange(Range& range, std::stop_token stop);
+  Status readSpecs(Range& range);
+  Status takeCallbacks(RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
+
+  dao::Database& database_;
+  const uint32_t threads_;
+};
+
+}  // namespace baton::recover
