@@ -1,0 +1,170 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/webapi/web_fixture.h"
+
+namespace baton::webapi::test {
+namespace {
+
+class ClusterApiTest : public WebTest {
+ protected:
+  void becomeStandby() {
+    cluster_.active = false;
+    cluster_.view.node_id = "m2";
+    cluster_.view.role = "standby";
+    cluster_.view.state = "STANDBY";
+    cluster_.view.active_address = "10.0.0.1:7070";
+  }
+};
+
+// The cluster is shown with the names of the contract.
+TEST_F(ClusterApiTest, TheClusterIsShown) {
+  const Json json = jsonOf(get("/api/v1/cluster"));
+  EXPECT_EQ(json["cluster"], "c1");
+  EXPECT_EQ(json["epoch"], 3);
+  EXPECT_EQ(json["active"]["node_id"], "m1");
+  EXPECT_EQ(json["active"]["since"], "2023-11-14T22:13:20Z");
+  EXPECT_EQ(json["masters"].at(0)["health"], "ok");
+  cluster_.view.active_known = false;
+  EXPECT_TRUE(jsonOf(get("/api/v1/cluster"))["active"].is_null());
+}
+
+// Everything that only the active one knows is refused by a standby, with the way to the active.
+TEST_F(ClusterApiTest, AStandbyNamesTheActiveMaster) {
+  becomeStandby();
+  for (const char* target : {"/api/v1/tasks", "/api/v1/tasks/7", "/api/v1/stats",
+                             "/api/v1/internals", "/api/v1/hosts", "/api/v1/runners"}) {
+    const auto response = get(target);
+    expectProblem(response, 503, "not_active");
+    EXPECT_EQ(jsonOf(response)["active"]["address"], "10.0.0.1:7070");
+  }
+  expectProblem(post("/api/v1/tasks", R"({"command":["a"]})"), 503, "not_active");
+  EXPECT_TRUE(tasks_.submissions.empty());
+}
+
+// A standby serves what is true of itself.
+TEST_F(ClusterApiTest, AStandbyServesItsOwnRole) {
+  becomeStandby();
+  for (const char* target : {"/api/v1/cluster", "/api/v1/cluster/history", "/healthz", "/readyz",
+                             "/metrics", "/api/v1/openapi.json"}) {
+    EXPECT_EQ(get(target).status, 200) << target;
+  }
+}
+
+// A browser is sent on; programs are not, because they would drop their token on the way.
+TEST_F(ClusterApiTest, ABrowserIsSentOnToTheActiveMaster) {
+  becomeStandby();
+  const Headers browser = {{"Accept", "text/html,*/*"}};
+  const auto response = send("GET", "/api/v1/tasks?limit=5", "", browser);
+  EXPECT_EQ(response.status, 307);
+  EXPECT_EQ(response.headers.get("Location"), "http://10.0.0.1:7070/api/v1/tasks?limit=5");
+  EXPECT_EQ(send("POST", "/api/v1/tasks/7/stop", "", browser).status, 503);
+  cluster_.view.active_node_id = "m2";
+  EXPECT_EQ(send("GET", "/api/v1/tasks", "", browser).status, 503) << "a circle";
+  cluster_.view.active_known = false;
+  EXPECT_EQ(send("GET", "/api/v1/tasks", "", browser).status, 503);
+}
+
+// Readiness follows the role: an active one must act, a standby must stand by.
+TEST_F(ClusterApiTest, ReadinessFollowsTheRole) {
+  EXPECT_EQ(get("/readyz").status, 200);
+  cluster_.active = false;
+  expectProblem(get("/readyz"), 503, "not_ready");
+  becomeStandby();
+  EXPECT_EQ(get("/readyz").status, 200);
+  cluster_.view.state = "CONNECTING";
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_EQ(get("/healthz").status, 200);
+}
+
+// Takeovers, statistics, internals and verification pass through.
+TEST_F(ClusterApiTest, ViewsOfTheMasterAreShown) {
+  cluster_.takeovers.push_back(
+      {.epoch = 3, .node_id = "m1", .reason = "session_lost", .load_ms = 7});
+  cluster_.stats_view.by_status["RUNNING"] = 4;
+  cluster_.stats_view.workers["w1"] = {10, 1, 2};
+  cluster_.verify_view = {100, {"task 7: status"}, 1};
+  const Json takeover = jsonOf(get("/api/v1/cluster/history?limit=5"))["items"].at(0);
+  EXPECT_EQ(takeover["reason"], "session_lost");
+  EXPECT_EQ(takeover["load_ms"], 7);
+  EXPECT_EQ(cluster_.last_limit, 5u);
+  const Json stats = jsonOf(get("/api/v1/stats"));
+  EXPECT_EQ(stats["by_status"]["RUNNING"], 4);
+  EXPECT_EQ(stats["workers"]["w1"]["failed"], 1);
+  EXPECT_TRUE(jsonOf(get("/api/v1/internals")).contains("queues"));
+  EXPECT_EQ(jsonOf(post("/api/v1/cluster/verify"))["differences_total"], 1);
+  expectProblem(get("/api/v1/cluster/history?limit=0"), 400, "invalid_argument", "limit");
+}
+
+// Metrics are Prometheus text with the front's counters beside the master's.
+TEST_F(ClusterApiTest, MetricsArePrometheusText) {
+  const auto response = get("/metrics");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_TRUE(response.headers.get("Content-Type").starts_with("text/plain; version=0.0.4"));
+  EXPECT_NE(response.body.find("baton_epoch 3\n"), std::string::npos);
+  EXPECT_NE(response.body.find("\nbaton_http_responses_total{class=\"2xx\"} "), std::string::npos);
+  EXPECT_NE(response.body.find("\nbaton_http_connections_open 1\n"), std::string::npos);
+}
+
+// Runners and hosts are shown; a runner that was never heard has no silence.
+TEST_F(ClusterApiTest, RunnersAndHostsAreShown) {
+  master::api::RunnerView runner;
+  runner.record.runner_id = "h1:0";
+  runner.record.labels = R"({"os":"linux"})";
+  runner.state = "busy";
+  runner.task_id = 7;
+  runner.silent_ms = -1;
+  hosts_.runner_list = {runner};
+  master::api::HostView host;
+  host.worker_id = "w1";
+  host.health = "healthy";
+  host.figures = HostFigures{.load1 = 0.5, .cpu_count = 2};
+  hosts_.host_list = {host};
+  const Json shown = jsonOf(get("/api/v1/runners"))["items"].at(0);
+  EXPECT_EQ(shown["task_id"], "7");
+  EXPECT_EQ(shown["labels"]["os"], "linux");
+  EXPECT_TRUE(shown["silent_ms"].is_null());
+  EXPECT_EQ(jsonOf(get("/api/v1/hosts"))["items"].at(0)["figures"]["cpu_count"], 2);
+}
+
+// Dead callbacks are listed without what may be secret in their address.
+TEST_F(ClusterApiTest, DeadCallbacksAreShownWithoutSecrets) {
+  OutboxRecord record;
+  record.id = 5;
+  record.task_id = 7;
+  record.url = "https://user:pa@ss@host/hook?token=abc#x";
+  record.state = OutboxRecord::State::Dead;
+  record.last_error = "status 500";
+  callbacks_.records = {record};
+  const Json item = jsonOf(get("/api/v1/callbacks/dead?limit=10"))["items"].at(0);
+  EXPECT_EQ(item["url"], "https://host/hook");
+  EXPECT_EQ(item["state"], "dead");
+  EXPECT_EQ(callbacks_.last_limit, 10u);
+}
+
+// Wrong methods and addresses are told apart.
+TEST_F(ClusterApiTest, UnknownAddressesAndMethodsAreRefused) {
+  expectProblem(get("/api/v1/nothing"), 404, "not_found");
+  expectProblem(get("/api/v1/tasks/"), 404, "not_found");
+  expectProblem(get("/api/v1/tasks/7/stop/now"), 404, "not_found");
+  const auto wrong = send("DELETE", "/api/v1/tasks");
+  expectProblem(wrong, 405, "method_not_allowed");
+  EXPECT_EQ(wrong.headers.get("Allow"), "POST, GET, HEAD");
+  EXPECT_EQ(get("/api/v1/tasks/bulk").headers.get("Allow"), "POST");
+  expectProblem(get("/api/v1/stats?x=1"), 400, "invalid_argument", "x");
+  EXPECT_EQ(send("HEAD", "/healthz").status, 200);
+}
+
+// After a drain nobody new gets in; what is open still does.
+TEST_F(ClusterApiTest, ADrainKeepsOpenConnections) {
+  EXPECT_EQ(get("/healthz").status, 200);
+  server_->drain();
+  EXPECT_EQ(get("/healthz").status, 200);
+  net::HttpClient newcomer;
+  EXPECT_FALSE(newcomer
+                   .send({.host = "127.0.0.1", .port = server_->port(), .addresses = {}},
+                         net::HttpRequest(), Micros(2'000'000))
+                   .ok());
+}
+
+}  // namespace
+}  // namespace baton::webapi::test

@@ -1,0 +1,110 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/unit/webapi/web_fixture.h"
+#include "webapi/open_api.h"
+#include "webapi/route_spec.h"
+#include "webapi/task_json.h"
+
+namespace baton::webapi::test {
+namespace {
+
+class OpenApiTest : public WebTest {};
+
+void collectRefs(const Json& json, std::set<std::string>& refs) {
+  if (json.is_object() && json.contains("$ref")) refs.insert(json["$ref"].get<std::string>());
+  for (const Json& item : json) {
+    if (item.is_structured()) collectRefs(item, refs);
+  }
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(c));
+  return out;
+}
+
+// The served document has exactly the routes of the table.
+TEST_F(OpenApiTest, TheDocumentHasExactlyTheRoutes) {
+  const Json document = jsonOf(get("/api/v1/openapi.json"));
+  EXPECT_EQ(document["openapi"], "3.1.0");
+  EXPECT_EQ(document["info"]["version"], "9.9.9");
+  std::set<std::string> documented;
+  for (const auto& [path, operations] : document["paths"].items()) {
+    for (const auto& [method, operation] : operations.items()) {
+      documented.insert(method + " " + path + " " + operation["operationId"].get<std::string>());
+    }
+  }
+  std::set<std::string> routed;
+  for (const RouteSpec& spec : routeSpecs()) {
+    routed.insert(
+        lower(spec.method).append(" ").append(spec.pattern).append(" ").append(spec.operation));
+  }
+  EXPECT_EQ(documented, routed);
+  EXPECT_EQ(routed.size(), routeSpecs().size()) << "an operation stands twice";
+}
+
+// Every reference leads somewhere, and every schema is referred to.
+TEST_F(OpenApiTest, EveryReferenceResolves) {
+  const Json document = openApiDocument(routeSpecs(), "1");
+  std::set<std::string> refs;
+  collectRefs(document, refs);
+  for (const std::string& ref : refs) {
+    EXPECT_TRUE(document.contains(Json::json_pointer(ref.substr(1)))) << ref;
+  }
+  for (const auto& [name, schema] : document["components"]["schemas"].items()) {
+    EXPECT_TRUE(refs.contains(std::string("#/components/schemas/").append(name))) << name;
+  }
+}
+
+// A task has the fields that its schema promises, and the schema knows all that it has.
+TEST_F(OpenApiTest, TheTaskSchemaIsWhatIsShown) {
+  master::api::TaskView view;
+  TaskPolicy policy;
+  policy.timeout = policy.dispatch_timeout = Millis(1'000);
+  policy.callback.url = "http://h/";
+  policy.callback.on = {"failed"};
+  view.record.policy = policyToText(policy);
+  view.record.spec =
+      R"({"kind":"script","script":"s","command":[],"interpreter":[],"env":{},"params":{},"dir":"/"})";
+  const auto shown = taskToJson(view);
+  ASSERT_TRUE(shown.ok());
+  std::set<std::string> fields;
+  for (const auto& [name, value] : shown->items()) fields.insert(name);
+  std::set<std::string> documented;
+  const Json schemas = openApiSchemas();
+  for (const auto& [name, schema] : schemas["Task"]["properties"].items()) documented.insert(name);
+  EXPECT_EQ(fields, documented);
+}
+
+// What the schema of a submission lists is accepted; nothing else is (see SubmitTest).
+TEST_F(OpenApiTest, EveryFieldOfTheSubmissionSchemaIsAccepted) {
+  const Json values = {{"name", "n"},
+                       {"kind", "command"},
+                       {"command", {"a"}},
+                       {"env", {{"A", "1"}}},
+                       {"params", {{"B", "2"}}},
+                       {"dir", "/tmp"},
+                       {"priority", "low"},
+                       {"labels", {{"os", "linux"}}},
+                       {"timeout", "90s"},
+                       {"dispatch_timeout", "1h"},
+                       {"kill_grace", "5s"},
+                       {"not_before", "2030-01-01T00:00:00Z"},
+                       {"hold", true},
+                       {"retry", {{"max", 3}}},
+                       {"on_disconnect", "keep"},
+                       {"callback", {{"url", "http://h/"}}},
+                       {"tags", {"t"}}};
+  const Json schemas = openApiSchemas();
+  for (const auto& [name, schema] : schemas["TaskSubmission"]["properties"].items()) {
+    if (name == "script" || name == "interpreter") continue;
+    EXPECT_TRUE(values.contains(name)) << name;
+  }
+  EXPECT_EQ(post("/api/v1/tasks", values.dump()).status, 201);
+  EXPECT_EQ(post("/api/v1/tasks", R"({"script":"true","interpreter":["/bin/sh"]})").status, 201);
+}
+
+}  // namespace
+}  // namespace baton::webapi::test
