@@ -1,0 +1,108 @@
+#include "cli/cluster_verbs.h"
+
+#include "cli/exit_code.h"
+
+namespace baton::cli {
+namespace {
+
+std::vector<Column> hostColumns() {
+  return {memberColumn("WORKER", "worker_id"), memberColumn("HOST", "host"),
+          memberColumn("HEALTH", "health"),    memberColumn("RUNNERS", "runners"),
+          memberColumn("BUSY", "busy"),        memberColumn("LABELS", "labels"),
+          memberColumn("PLAIN", "plain"),      memberColumn("SILENT_MS", "silent_ms"),
+          memberColumn("VERSION", "version"),  memberColumn("ADDRESS", "address")};
+}
+
+std::vector<Column> runnerColumns() {
+  return {memberColumn("RUNNER", "runner_id"),    memberColumn("WORKER", "worker_id"),
+          memberColumn("STATE", "state"),         memberColumn("TASK", "task_id"),
+          memberColumn("LABELS", "labels"),       memberColumn("PLAIN", "plain"),
+          memberColumn("SILENT_MS", "silent_ms"), memberColumn("LAST_SEEN", "last_seen")};
+}
+
+std::vector<Column> masterColumns() {
+  return {memberColumn("NODE", "node_id"),    memberColumn("ROLE", "role"),
+          memberColumn("STATE", "state"),     memberColumn("ADDRESS", "address"),
+          memberColumn("VERSION", "version"), memberColumn("HEALTH", "health")};
+}
+
+std::vector<Column> takeoverColumns() {
+  return {memberColumn("EPOCH", "epoch"),
+          memberColumn("NODE", "node_id"),
+          memberColumn("REASON", "reason"),
+          memberColumn("AT", "at"),
+          memberColumn("DETECT_MS", "detect_ms"),
+          memberColumn("LOCK_MS", "lock_ms"),
+          memberColumn("BUMP_MS", "bump_ms"),
+          memberColumn("LOAD_MS", "load_ms"),
+          memberColumn("ACTIVE_MS", "active_ms"),
+          memberColumn("TASKS", "tasks_loaded"),
+          memberColumn("IN_DOUBT", "attempts_in_doubt")};
+}
+
+int printList(Session& session, const std::string& target, const std::vector<Column>& columns) {
+  const auto list = session.api().get(target);
+  if (!list.ok()) return session.fail(list.error());
+  if (!list->is_object() || !list->contains("items")) {
+    return session.fail(Error::make(ErrorCode::Corrupt, "the master's answer is no list"));
+  }
+  session.printRows(columns, (*list)["items"], *list);
+  return kExitOk;
+}
+
+int printOne(Session& session, const std::string& target) {
+  const auto object = session.api().get(target);
+  if (!object.ok()) return session.fail(object.error());
+  session.printObject(*object);
+  return kExitOk;
+}
+
+}  // namespace
+
+int hostList(Session& session, bool runners) {
+  return runners ? printList(session, "/api/v1/runners", runnerColumns())
+                 : printList(session, "/api/v1/hosts", hostColumns());
+}
+
+int clusterStatus(Session& session) {
+  const auto cluster = session.api().get("/api/v1/cluster");
+  if (!cluster.ok()) return session.fail(cluster.error());
+  const auto active = cluster->find("active");
+  const bool known = active != cluster->end() && active->is_object();
+  if (session.format() == Format::Table) {
+    session.out() << fmt::format("cluster {}, epoch {}\n",
+                                 printable(memberText(*cluster, "cluster")),
+                                 memberText(*cluster, "epoch"));
+    if (known) {
+      session.out() << fmt::format(
+          "active  {} at {} since {}\n", printable(memberText(*active, "node_id")),
+          printable(memberText(*active, "address")), printable(memberText(*active, "since")));
+    } else {
+      session.out() << "active  none\n";
+    }
+    const std::string alarm = memberText(*cluster, "alarm");
+    if (!alarm.empty()) session.out() << "alarm   " << printable(alarm) << "\n";
+    session.out() << "\n";
+  }
+  const auto masters = cluster->find("masters");
+  session.printRows(masterColumns(), masters == cluster->end() ? Json::array() : *masters,
+                    *cluster);
+  return known ? kExitOk : kExitNoMaster;
+}
+
+int clusterHistory(Session& session, const std::string& limit) {
+  const std::string query = webapi::queryString({{"limit", limit}});
+  return printList(session, "/api/v1/cluster/history" + (query.empty() ? "" : "?" + query),
+                   takeoverColumns());
+}
+
+int clusterStats(Session& session) { return printOne(session, "/api/v1/stats"); }
+
+int clusterVerify(Session& session) {
+  const auto verify = session.api().post("/api/v1/cluster/verify");
+  if (!verify.ok()) return session.fail(verify.error());
+  session.printObject(*verify);
+  return memberText(*verify, "differences_total") == "0" ? kExitOk : kExitFailure;
+}
+
+}  // namespace baton::cli

@@ -1,0 +1,98 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/command_tree.h"
+#include "cli/exit_code.h"
+
+namespace baton::cli {
+namespace {
+
+constexpr const char* kDescription =
+    "baton runs tasks on many machines, on time, each exactly as often as it should.";
+
+constexpr const char* kFooter =
+    "Environment:\n"
+    "  BATON_MASTERS        host:port of the masters, separated by commas\n"
+    "  BATON_TOKEN          the token\n"
+    "  BATON_OUTPUT_FORMAT  table, json or yaml\n"
+    "  BATON_CLIENT_CONFIG  file with masters, token_file and output, instead of\n"
+    "                       baton/client.yaml in the user's configuration folder\n"
+    "\n"
+    "Exit codes: 0 well, 1 failure, 2 wrong usage, 3 not found, 4 refused, 5 no active master.\n"
+    "With --wait: the task's own, 128+n for signal n, 124 for a timeout.\n"
+    "\n"
+    "Begin with: baton standalone, and in another terminal\n"
+    "  baton task submit --wait -- echo hello";
+
+void addSharedOptions(CLI::App& app, CommandTree& tree) {
+  app.add_option("--masters", tree.client.sources.masters,
+                 "Masters as host:port, separated by commas or repeated")
+      ->allow_extra_args(false)
+      ->group("Options of all client verbs");
+  app.add_option("--token-file", tree.client.sources.token_file, "File that holds the token")
+      ->group("Options of all client verbs");
+  app.add_option("-o,--output", tree.client.sources.output, "table, json or yaml (default: table)")
+      ->group("Options of all client verbs");
+  app.add_flag("--no-header", tree.client.no_header, "Tables without their first line")
+      ->group("Options of all client verbs");
+  app.add_option("--patience", tree.client.patience,
+                 "How long to look for an active master (default: 60s)")
+      ->group("Options of all client verbs");
+}
+
+// Everything behind the first "--" is the task's and not ours to read.
+std::vector<std::string> splitAtDashes(const std::vector<std::string>& arguments,
+                                       CommandTree& tree) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  if (dashes != arguments.end()) tree.behind_dashes.assign(dashes + 1, arguments.end());
+  return {arguments.begin(), dashes};
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, const Programs& programs,
+        Surroundings& surroundings) {
+  // The shepherd's arguments are its own.
+  if (!arguments.empty() && arguments.front() == "shepherd" && programs.shepherd) {
+    return programs.shepherd({arguments.begin() + 1, arguments.end()});
+  }
+  CommandTree tree;
+  CLI::App app(kDescription, "baton");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.set_version_flag("--version", "baton " BATON_VERSION);
+  addSharedOptions(app, tree);
+  addTaskCommands(app, tree);
+  addClusterCommands(app, tree, programs);
+  addConfigCommands(app, tree);
+  addProgramCommands(app, tree, programs);
+  std::vector<std::string> words = splitAtDashes(arguments, tree);
+  std::reverse(words.begin(), words.end());  // As the parser takes them.
+  try {
+    app.parse(words);
+  } catch (const CLI::Success& asked) {
+    app.exit(asked, surroundings.out, surroundings.err);
+    return kExitOk;
+  } catch (const CLI::ParseError& wrong) {
+    surroundings.err << "baton: " << wrong.what() << "\n"
+                     << "baton: --help behind a verb shows its options\n";
+    return kExitUsage;
+  }
+  if (!tree.behind_dashes.empty() && !tree.takes_dashes) {
+    surroundings.err << "baton: this verb has no use for what stands behind --\n";
+    return kExitUsage;
+  }
+  CHECK(tree.action != nullptr);
+  int code = tree.action(surroundings);
+  surroundings.out.flush();
+  if (!surroundings.out && code == kExitOk) {
+    surroundings.err << "baton: standard output can't be written\n";
+    code = kExitFailure;
+  }
+  return code;
+}
+
+}  // namespace baton::cli

@@ -1,0 +1,18 @@
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "worker/shepherd.h"
+
+// The one program. Here alone the verbs meet what they start.
+int main(int argc, char** argv) {
+  baton::cli::Programs programs;
+  programs.shepherd = baton::worker::runShepherd;
+  const baton::SystemClock clock;
+  baton::cli::Surroundings surroundings{
+      std::cin, std::cout, std::cerr, clock,
+      [](baton::Millis pause) { std::this_thread::sleep_for(pause); }};
+  return baton::cli::run({argv + 1, argv + argc}, programs, surroundings);
+}

@@ -1,0 +1,164 @@
+#include "cli/output.h"
+
+#include <algorithm>
+
+namespace baton::cli {
+namespace {
+
+// Cells that a terminal shows wide count as two, so that columns stay straight.
+size_t shownWidth(std::string_view text) {
+  size_t width = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xc0) == 0x80) continue;
+    width += byte >= 0xe3 ? 2 : 1;  // From U+3000 on: the East Asian blocks and emoji.
+  }
+  return width;
+}
+
+std::string scalarText(const Json& value) {
+  if (value.is_null()) return {};
+  if (value.is_string()) return value.get<std::string>();
+  return dumpJson(value);
+}
+
+// "a=1,b=2" for an object of scalars, "x,y" for a list of them.
+std::string compactText(const Json& value) {
+  if (!value.is_structured()) return scalarText(value);
+  std::string out;
+  for (const auto& [key, item] : value.items()) {
+    if (!out.empty()) out += ',';
+    if (value.is_object()) out += key + "=";
+    out += item.is_structured() ? dumpJson(item) : scalarText(item);
+  }
+  return out;
+}
+
+// JSON scalars are YAML scalars; quotes round every string keep "no" and "010" what they are.
+std::string yamlScalar(const Json& value) { return dumpJson(value); }
+
+std::string yamlKey(const std::string& key) {
+  const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  });
+  constexpr std::string_view kWords[] = {"y",   "n",    "yes",   "no",  "on",
+                                         "off", "true", "false", "null"};
+  const bool word = std::find(std::begin(kWords), std::end(kWords), key) != std::end(kWords);
+  return plain && !word ? key : dumpJson(Json(key));
+}
+
+// Depth is bounded by the parser's limit on answers.
+void writeYaml(std::ostream& out, const Json& json, size_t indent) {
+  const std::string lead(indent, ' ');
+  if (json.is_object()) {
+    for (const auto& [key, value] : json.items()) {
+      out << lead << yamlKey(key) << ":";
+      if (value.is_structured() && !value.empty()) {
+        out << "\n";
+        writeYaml(out, value, indent + 2);
+      } else {
+        out << " " << yamlScalar(value) << "\n";
+      }
+    }
+    return;
+  }
+  for (const Json& value : json) {
+    out << lead << "-";
+    if (value.is_structured() && !value.empty()) {
+      out << "\n";
+      writeYaml(out, value, indent + 2);
+    } else {
+      out << " " << yamlScalar(value) << "\n";
+    }
+  }
+}
+
+}  // namespace
+
+Result<Format> parseFormat(std::string_view word) {
+  if (word.empty() || word == "table") return Format::Table;
+  if (word == "json") return Format::Json;
+  if (word == "yaml") return Format::Yaml;
+  return Error::invalidArgument("output format is \"{}\", expected table, json or yaml",
+                                truncateUtf8(word, 40));
+}
+
+std::string printable(std::string_view text) {
+  std::string out(text);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(out[i]);
+    // C1 controls are two bytes in UTF-8: 0xc2 0x80 to 0xc2 0x9f.
+    const bool c1 =
+        byte == 0xc2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xa0;
+    if (byte < 0x20 || byte == 0x7f || c1) {
+      if (c1) out.erase(i, 1);
+      out[i] = '?';
+    }
+  }
+  return out;
+}
+
+std::string memberText(const Json& row, std::string_view name) {
+  const auto it = row.find(std::string(name));
+  return it == row.end() ? std::string() : compactText(*it);
+}
+
+Column memberColumn(std::string_view heading, std::string name) {
+  return {heading, [name = std::move(name)](const Json& row) { return memberText(row, name); }};
+}
+
+void printTable(std::ostream& out, const std::vector<Column>& columns, const Json& rows,
+                bool header) {
+  std::vector<std::vector<std::string>> lines;
+  if (header) {
+    lines.emplace_back();
+    for (const Column& column : columns) lines.back().emplace_back(column.heading);
+  }
+  for (const Json& row : rows) {
+    lines.emplace_back();
+    for (const Column& column : columns) {
+      std::string cell = printable(column.cell(row));
+      lines.back().push_back(cell.empty() ? "-" : std::move(cell));
+    }
+  }
+  std::vector<size_t> widths(columns.size(), 0);
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], shownWidth(line[i]));
+  }
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) {
+      out << line[i];
+      if (i + 1 < line.size()) out << std::string(widths[i] - shownWidth(line[i]) + 2, ' ');
+    }
+    out << "\n";
+  }
+}
+
+void printMembers(std::ostream& out, const Json& object) {
+  size_t width = 0;
+  const auto shown = [](const Json& value) {
+    return !value.is_null() && !(value.is_structured() && value.empty());
+  };
+  for (const auto& [key, value] : object.items()) {
+    if (shown(value)) width = std::max(width, key.size());
+  }
+  for (const auto& [key, value] : object.items()) {
+    if (!shown(value)) continue;
+    out << printable(key) << ":" << std::string(width - key.size() + 1, ' ')
+        << printable(compactText(value)) << "\n";
+  }
+}
+
+void printJson(std::ostream& out, const Json& json) {
+  out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+void printYaml(std::ostream& out, const Json& json) {
+  if (!json.is_structured() || json.empty()) {
+    out << yamlScalar(json) << "\n";
+    return;
+  }
+  writeYaml(out, json, 0);
+}
+
+}  // namespace baton::cli

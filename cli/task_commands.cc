@@ -1,0 +1,176 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/command_tree.h"
+#include "cli/task_logs.h"
+#include "cli/task_submit.h"
+#include "cli/task_verbs.h"
+#include "cli/task_wait.h"
+
+namespace baton::cli {
+namespace {
+
+constexpr const char* kSubmitFooter =
+    "Examples:\n"
+    "  baton task submit -- /usr/local/bin/report --day 2026-11-29\n"
+    "  baton task submit --name nightly --retry 3 --retry-delay 10s --timeout 1h --script load.sh\n"
+    "  baton task submit --label gpu=a100 --param DAY=monday --wait -- python3 train.py\n"
+    "  baton task submit --file tasks.json          (one task, a list, or {\"tasks\": [...]})\n"
+    "\n"
+    "The command is run as it is, without a shell; use --script, or -- sh -c '...', for one.\n"
+    "A submit is repeated with its idempotency key until it is answered, so that a failover\n"
+    "neither loses nor doubles it.";
+
+// An option that may be repeated and takes one value each time, so that it can't swallow others.
+CLI::Option* addRepeated(CLI::App& verb, const std::string& name, std::vector<std::string>& out,
+                         const std::string& help) {
+  return verb.add_option(name, out, help)->allow_extra_args(false);
+}
+
+void addSubmitOptions(CLI::App& verb, SubmitOptions& options) {
+  verb.add_option("--name", options.name, "Name for people (default: the program's)");
+  verb.add_option("--priority", options.priority, "low, normal, high or critical");
+  addRepeated(verb, "-l,--label", options.labels, "K=V that the runner must have; may be repeated");
+  addRepeated(verb, "-e,--env", options.env, "K=V for the task's environment; may be repeated");
+  addRepeated(verb, "-p,--param", options.params,
+              "K=V, a parameter (arrives as an environment variable); may be repeated");
+  addRepeated(verb, "-t,--tag", options.tags, "A word to find the task by; may be repeated");
+  verb.add_option("--timeout", options.timeout, "Stop an attempt that runs longer, e.g. 90s, 2h");
+  verb.add_option("--dispatch-timeout", options.dispatch_timeout,
+                  "Fail the task if no runner takes it within this time");
+  verb.add_option("--kill-grace", options.kill_grace,
+                  "Time between TERM and KILL when it is stopped (default: 10s)");
+  verb.add_option("--retry", options.retry, "How many extra attempts after a failure (default: 0)");
+  verb.add_option("--retry-delay", options.retry_delay,
+                  "Pause before the first extra attempt, doubled each time (default: 1s)");
+  verb.add_option("--not-before", options.not_before,
+                  "Don't start it earlier: 2026-11-29T12:00:00Z, or +10m from now");
+  verb.add_flag("--hold", options.hold, "Don't start it before `baton task release`");
+  verb.add_option("--dir", options.dir, "Working directory (default: a folder of the attempt)");
+  verb.add_option("--callback", options.callback, "URL to call when the task has ended");
+}
+
+void addSubmit(CLI::App& task, CommandTree& tree) {
+  CLI::App* verb = task.add_subcommand("submit", "Hand in a task, or a file of tasks");
+  auto options = std::make_shared<SubmitOptions>();
+  addSubmitOptions(*verb, *options);
+  verb->add_option("--script", options->script, "Run this script; - reads it from standard input");
+  verb->add_option("--interpreter", options->interpreter,
+                   "What runs the script, e.g. \"python3 -u\" (default: /bin/sh -e)");
+  verb->add_option("--file", options->file, "JSON file with whole tasks; - reads standard input");
+  verb->add_option("--idempotency-key", options->idempotency_key,
+                   "Repeats with the same key are one submission (default: a random key)");
+  verb->add_flag("--wait", options->wait, "Wait for the end; the exit code is the task's own");
+  verb->add_flag("--follow", options->follow, "Wait, and show the output meanwhile");
+  verb->add_option("--wait-timeout", options->wait_timeout,
+                   "With --wait: wait no longer than this (exit code 124)");
+  verb->footer(kSubmitFooter);
+  verb->callback([&tree, options] {
+    options->command = tree.behind_dashes;
+    tree.takes_dashes = true;
+    setClientAction(tree, [options](Session& session) { return taskSubmit(session, *options); });
+  });
+}
+
+void addGet(CLI::App& task, CommandTree& tree) {
+  CLI::App* verb = task.add_subcommand("get", "Show one task, and why it waits");
+  auto id = std::make_shared<std::string>();
+  auto attempts = std::make_shared<bool>(false);
+  verb->add_option("ID", *id, "The task")->required();
+  verb->add_flag("--attempts", *attempts, "Show its attempts instead");
+  verb->callback([&tree, id, attempts] {
+    setClientAction(tree,
+                    [id, attempts](Session& session) { return taskGet(session, *id, *attempts); });
+  });
+}
+
+void addList(CLI::App& task, CommandTree& tree) {
+  CLI::App* verb = task.add_subcommand("list", "List tasks, the newest first");
+  auto options = std::make_shared<TaskListOptions>();
+  addRepeated(*verb, "-s,--status", options->statuses,
+              "CREATED, QUEUED, DISPATCHED, RUNNING, CALLBACK, FINISHED, FAILED, SKIPPED, "
+              "TERMINATING, TERMINATED or RETRYING, several by commas; other schedulers' words "
+              "are understood");
+  addRepeated(*verb, "--priority", options->priorities, "low, normal, high or critical");
+  verb->add_option("--reason", options->reason, "Failure reason, e.g. exit_code, timeout");
+  verb->add_option("--name", options->name, "The whole name");
+  verb->add_option("-q,--text", options->text, "A part of the name");
+  verb->add_option("-t,--tag", options->tag, "A tag");
+  verb->add_option("--host", options->host, "Host of the newest attempt");
+  verb->add_option("--runner", options->runner, "Runner of the newest attempt");
+  verb->add_option("--since", options->since, "Made at this time or later; an age (2h) or a time");
+  verb->add_option("--before", options->before, "Made before this time; an age or a time");
+  verb->add_option("-n,--limit", options->limit, "Tasks a page, 1 to 1000 (default: 50)");
+  verb->add_option("--cursor", options->cursor, "Go on after the page that named this cursor");
+  verb->add_flag("--all", options->all, "All pages");
+  verb->add_flag("--total", options->total, "Count all that match, too");
+  verb->footer(
+      "Examples:\n  baton task list --status RUNNING,QUEUED\n"
+      "  baton task list --status FAILED --since 24h --all -o json");
+  verb->callback([&tree, options] {
+    setClientAction(tree, [options](Session& session) { return taskList(session, *options); });
+  });
+}
+
+void addLogs(CLI::App& task, CommandTree& tree) {
+  CLI::App* verb = task.add_subcommand(
+      "logs", "Show a task's output: its standard output on ours, its standard error on ours");
+  auto options = std::make_shared<LogsOptions>();
+  verb->add_option("ID", options->id, "The task")->required();
+  verb->add_option("--stream", options->stream, "stdout, stderr or both (default: both)");
+  verb->add_option("--attempt", options->attempt, "Number of the attempt (default: the newest)");
+  verb->add_option("--tail", options->tail, "Only the last lines of each stream");
+  verb->add_flag("-f,--follow", options->follow, "Go on until the task has ended");
+  verb->callback([&tree, options] {
+    setClientAction(tree, [options](Session& session) { return taskLogs(session, *options); });
+  });
+}
+
+void addWait(CLI::App& task, CommandTree& tree) {
+  CLI::App* verb =
+      task.add_subcommand("wait", "Wait until a task has ended; the exit code is the task's own");
+  auto options = std::make_shared<WaitOptions>();
+  verb->add_option("ID", options->id, "The task")->required();
+  verb->add_option("--timeout", options->timeout, "Wait no longer than this (exit code 124)");
+  verb->callback([&tree, options] {
+    setClientAction(tree, [options](Session& session) { return taskWait(session, *options); });
+  });
+}
+
+void addAction(CLI::App& task, CommandTree& tree, const std::string& action,
+               const std::string& help) {
+  CLI::App* verb = task.add_subcommand(action, help);
+  auto id = std::make_shared<std::string>();
+  auto force = std::make_shared<bool>(false);
+  verb->add_option("ID", *id, "The task")->required();
+  if (action == "rerun") {
+    verb->add_flag(
+        "--force", *force,
+        "Even if nobody proved that its stopped attempt is gone: two copies may overlap");
+  }
+  verb->callback([&tree, id, force, action] {
+    setClientAction(tree, [id, force, action](Session& session) {
+      return taskAction(session, *id, action, *force);
+    });
+  });
+}
+
+}  // namespace
+
+void addTaskCommands(CLI::App& app, CommandTree& tree) {
+  CLI::App* task = app.add_subcommand("task", "Submit, watch and steer tasks");
+  task->require_subcommand(1);
+  addSubmit(*task, tree);
+  addGet(*task, tree);
+  addList(*task, tree);
+  addLogs(*task, tree);
+  addWait(*task, tree);
+  addAction(*task, tree, "stop", "Stop a task, or cancel it when it waits");
+  addAction(*task, tree, "rerun", "Run a task that has ended again");
+  addAction(*task, tree, "hold", "Keep a waiting task from being started");
+  addAction(*task, tree, "release", "End a hold");
+  addAction(*task, tree, "skip", "A waiting task will not run at all");
+  addAction(*task, tree, "force-success", "Declare a failed task finished");
+}
+
+}  // namespace baton::cli

@@ -1,0 +1,225 @@
+#include "cli/task_submit.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "cli/exit_code.h"
+#include "cli/task_logs.h"
+#include "cli/task_wait.h"
+#include "common/base/duration_text.h"
+
+namespace baton::cli {
+namespace {
+
+constexpr size_t kInputBytesMax = 16 * 1024 * 1024;  // Cap of a request's body.
+
+Result<std::string> readAll(const std::string& file, std::istream& in) {
+  std::ifstream opened;
+  if (file != "-") {
+    opened.open(file, std::ios::binary);
+    if (!opened) return Error::notFound("{}: {}", file, std::strerror(errno));
+  }
+  std::istream& source = file == "-" ? in : opened;
+  std::string text;
+  char buffer[64 * 1024];
+  while (source.read(buffer, sizeof buffer) || source.gcount() > 0) {
+    text.append(buffer, static_cast<size_t>(source.gcount()));
+    if (text.size() > kInputBytesMax) {
+      return Error::make(ErrorCode::TooLarge, "{}: over {} bytes", file, kInputBytesMax);
+    }
+  }
+  if (source.bad()) return Error::invalidArgument("{}: can't be read", file);
+  return text;
+}
+
+Status addPairs(Json& task, const char* field, const char* option,
+                const std::vector<std::string>& pairs) {
+  for (const std::string& pair : pairs) {
+    const size_t equals = pair.find('=');
+    if (equals == pair.npos || equals == 0) {
+      return Error::invalidArgument("{} is \"{}\", expected NAME=VALUE", option,
+                                    truncateUtf8(pair, 60));
+    }
+    task[field][pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  return {};
+}
+
+Status addDuration(Json& object, const char* field, const char* option, const std::string& text) {
+  if (text.empty()) return {};
+  const auto duration = parseDuration(text);
+  if (!duration.ok()) return Error(duration.error()).withContext(option);
+  object[field] = text;
+  return {};
+}
+
+Status addRetry(const SubmitOptions& options, Json& task) {
+  if (options.retry.empty()) {
+    if (!options.retry_delay.empty()) {
+      return Error::invalidArgument("--retry-delay has no meaning without --retry");
+    }
+    return {};
+  }
+  int64_t count = -1;
+  const std::string& text = options.retry;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (failure != std::errc() || end != text.data() + text.size() || count < 0 || count > 1'000) {
+    return Error::invalidArgument("--retry is \"{}\", expected a number from 0 to 1000",
+                                  truncateUtf8(text, 40));
+  }
+  task["retry"]["max"] = count;
+  return addDuration(task["retry"], "delay", "--retry-delay", options.retry_delay);
+}
+
+Status addRun(const SubmitOptions& options, std::istream& in, Json& task) {
+  if (options.script.empty()) {
+    if (options.command.empty()) {
+      return Error::invalidArgument(
+          "nothing to run; expected -- PROGRAM ARGS..., --script FILE or --file FILE");
+    }
+    if (!options.interpreter.empty()) {
+      return Error::invalidArgument("--interpreter belongs to --script");
+    }
+    task["command"] = options.command;
+    return {};
+  }
+  if (!options.command.empty()) {
+    return Error::invalidArgument("--script and a command contradict each other");
+  }
+  ASSIGN_OR_RETURN(task["script"], readAll(options.script, in));
+  for (size_t start = 0; start < options.interpreter.size();) {
+    const size_t blank = std::min(options.interpreter.find(' ', start), options.interpreter.size());
+    if (blank > start)
+      task["interpreter"].push_back(options.interpreter.substr(start, blank - start));
+    start = blank + 1;
+  }
+  if (options.name.empty() && options.script != "-") {
+    task["name"] = options.script.substr(options.script.find_last_of('/') + 1);
+  }
+  return {};
+}
+
+// A request body out of a file: one task, a list of tasks, or {"tasks": [...]}.
+struct FileTasks {
+  Json body;
+  bool bulk = false;
+};
+
+Result<FileTasks> tasksFromFile(const SubmitOptions& options, std::istream& in) {
+  ASSIGN_OR_RETURN(const std::string text, readAll(options.file, in));
+  auto json = parseJson(text);
+  if (!json.ok()) return Error(json.error()).withContext(options.file);
+  if (json->is_array()) return FileTasks{{{"tasks", *json}}, true};
+  if (!json->is_object()) {
+    return Error::invalidArgument(
+        "{}: is {}, expected a task, a list of tasks or {{\"tasks\": ...}}", options.file,
+        jsonTypeName(*json));
+  }
+  const bool bulk = json->contains("tasks");
+  return FileTasks{std::move(json).value(), bulk};
+}
+
+std::vector<std::string> idsOf(const Json& answer) {
+  std::vector<std::string> ids;
+  if (const auto id = answer.find("id"); id != answer.end() && id->is_string()) {
+    ids.push_back(*id);
+  }
+  if (const auto list = answer.find("ids"); list != answer.end() && list->is_array()) {
+    for (const Json& id : *list) {
+      if (id.is_string()) ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
+Status checkFileOptions(const SubmitOptions& options) {
+  const bool others = !options.command.empty() || !options.script.empty() ||
+                      !options.name.empty() || !options.priority.empty() ||
+                      !options.labels.empty() || !options.env.empty() || !options.params.empty() ||
+                      !options.tags.empty() || !options.timeout.empty() || !options.retry.empty() ||
+                      !options.not_before.empty() || options.hold || !options.dir.empty() ||
+                      !options.callback.empty() || !options.kill_grace.empty() ||
+                      !options.dispatch_timeout.empty() || !options.interpreter.empty();
+  if (others) {
+    return Error::invalidArgument("--file holds whole tasks: leave the options of one task out");
+  }
+  return {};
+}
+
+int waitForAll(Session& session, const SubmitOptions& options,
+               const std::vector<std::string>& ids) {
+  int exit_code = kExitOk;
+  for (const std::string& id : ids) {
+    const WaitOptions wait{.id = id, .timeout = options.wait_timeout, .quiet = options.follow};
+    const int code = options.follow ? followTask(session, id) : taskWait(session, wait);
+    if (exit_code == kExitOk) exit_code = code;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+Result<Json> taskFromOptions(const SubmitOptions& options, std::istream& in, WallTime now) {
+  Json task = Json::object();
+  RETURN_IF_ERROR(addRun(options, in, task));
+  if (!options.name.empty()) task["name"] = options.name;
+  if (!options.priority.empty()) task["priority"] = options.priority;
+  if (!options.tags.empty()) task["tags"] = options.tags;
+  if (!options.dir.empty()) task["dir"] = options.dir;
+  if (options.hold) task["hold"] = true;
+  if (!options.callback.empty()) task["callback"] = {{"url", options.callback}};
+  RETURN_IF_ERROR(addPairs(task, "labels", "--label", options.labels));
+  RETURN_IF_ERROR(addPairs(task, "env", "--env", options.env));
+  RETURN_IF_ERROR(addPairs(task, "params", "--param", options.params));
+  RETURN_IF_ERROR(addDuration(task, "timeout", "--timeout", options.timeout));
+  RETURN_IF_ERROR(
+      addDuration(task, "dispatch_timeout", "--dispatch-timeout", options.dispatch_timeout));
+  RETURN_IF_ERROR(addDuration(task, "kill_grace", "--kill-grace", options.kill_grace));
+  RETURN_IF_ERROR(addRetry(options, task));
+  if (options.not_before.starts_with('+')) {
+    auto from_now = parseDuration(options.not_before.substr(1));
+    if (!from_now.ok()) return Error(from_now.error()).withContext("--not-before");
+    task["not_before"] = formatRfc3339(now + *from_now);
+  } else if (!options.not_before.empty()) {
+    task["not_before"] = options.not_before;
+  }
+  return task;
+}
+
+int taskSubmit(Session& session, const SubmitOptions& options) {
+  FileTasks tasks;
+  if (!options.file.empty()) {
+    if (const Status fits = checkFileOptions(options); !fits.ok())
+      return session.fail(fits.error());
+    auto read = tasksFromFile(options, session.in());
+    if (!read.ok()) return session.fail(read.error());
+    tasks = std::move(read).value();
+  } else {
+    auto task = taskFromOptions(options, session.in(), session.clock().wallNow());
+    if (!task.ok()) return session.fail(task.error());
+    tasks.body = std::move(task).value();
+  }
+  const auto answer = session.api().create(tasks.bulk ? "/api/v1/tasks/bulk" : "/api/v1/tasks",
+                                           tasks.body, options.idempotency_key);
+  if (!answer.ok()) return session.fail(answer.error());
+  const std::vector<std::string> ids = idsOf(*answer);
+  if (ids.empty()) {
+    return session.fail(Error::internal("the master's answer names no task: {}",
+                                        truncateUtf8(dumpJson(*answer), 200)));
+  }
+  const bool waits = options.wait || options.follow;
+  if (session.format() == Format::Table) {
+    // With the task's own output on standard output, the id goes beside it.
+    std::ostream& out = options.follow ? session.err() : session.out();
+    for (const std::string& id : ids) out << id << "\n";
+    out.flush();
+  } else if (!waits) {
+    session.printObject(*answer);
+  }
+  return waits ? waitForAll(session, options, ids) : kExitOk;
+}
+
+}  // namespace baton::cli

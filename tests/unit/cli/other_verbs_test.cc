@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "tests/unit/cli/fake_cluster.h"
+
+namespace baton::cli {
+namespace {
+
+constexpr const char* kCluster =
+    R"({"cluster":"c","epoch":8,"active":{"node_id":"m1","address":"h:1","since":"2026"},)"
+    R"("masters":[{"node_id":"m1","role":"active","state":"ACTIVE","address":"h:1"}]})";
+
+// Status must name the active one, and end with 5 when nobody leads.
+TEST(ClusterVerbsTest, StatusNamesTheActive) {
+  FakeCluster cluster;
+  cluster.on("GET /api/v1/cluster", kCluster);
+  EXPECT_EQ(cluster.run({"cluster", "status"}), 0);
+  EXPECT_NE(cluster.out.str().find("active  m1 at h:1 since 2026"), std::string::npos);
+  EXPECT_NE(cluster.out.str().find("NODE"), std::string::npos);
+  EXPECT_EQ(cluster.run({"cluster", "status", "-o", "json"}), 0);
+  EXPECT_EQ((*parseJson(cluster.out.str()))["epoch"], 8);
+  cluster.on("GET /api/v1/cluster", R"({"cluster":"c","epoch":8,"active":null,"masters":[]})");
+  EXPECT_EQ(cluster.run({"cluster", "status"}), kExitNoMaster);
+}
+
+// Lists must print as tables with and without their head, as JSON and as YAML.
+TEST(ClusterVerbsTest, ListsPrintInEveryFormat) {
+  FakeCluster cluster;
+  cluster.on("GET /api/v1/hosts",
+             R"({"items":[{"worker_id":"w1","labels":{"a":"b"},"busy":0}],"next_cursor":null})");
+  EXPECT_EQ(cluster.run({"host", "list"}), 0);
+  EXPECT_EQ(cluster.out.str().substr(0, 6), "WORKER");
+  EXPECT_NE(cluster.out.str().find("a=b"), std::string::npos);
+  EXPECT_EQ(cluster.run({"host", "list", "--no-header"}), 0);
+  EXPECT_EQ(cluster.out.str().substr(0, 2), "w1");
+  ::setenv("BATON_OUTPUT_FORMAT", "yaml", 1);
+  EXPECT_EQ(cluster.run({"host", "list"}), 0);
+  EXPECT_EQ(cluster.out.str(),
+            "items:\n  -\n    busy: 0\n    labels:\n      a: \"b\"\n    worker_id: \"w1\"\n"
+            "next_cursor: null\n");
+  ::unsetenv("BATON_OUTPUT_FORMAT");
+}
+
+// Verify must fail when memory and database differ.
+TEST(ClusterVerbsTest, VerifyFailsOnDifferences) {
+  FakeCluster cluster;
+  cluster.on("POST /api/v1/cluster/verify",
+             R"({"tasks_compared":9,"differences":[],"differences_total":0})");
+  EXPECT_EQ(cluster.run({"cluster", "verify"}), 0);
+  cluster.on("POST /api/v1/cluster/verify",
+             R"({"tasks_compared":9,"differences":["x"],"differences_total":1})");
+  EXPECT_EQ(cluster.run({"cluster", "verify"}), kExitFailure);
+}
+
+// Help must be there for every verb and go to standard output with 0.
+TEST(CommandLineTest, HelpIsWhole) {
+  FakeCluster cluster;
+  for (const std::vector<std::string>& verb : {std::vector<std::string>{},
+                                               {"task"},
+                                               {"task", "submit"},
+                                               {"task", "list"},
+                                               {"task", "logs"},
+                                               {"task", "wait"},
+                                               {"task", "stop"},
+                                               {"task", "rerun"},
+                                               {"host", "list"},
+                                               {"cluster", "status"},
+                                               {"cluster", "history"},
+                                               {"config", "check"},
+                                               {"version"}}) {
+    std::vector<std::string> line = verb;
+    line.emplace_back("--help");
+    EXPECT_EQ(cluster.run(line), 0);
+    EXPECT_GT(cluster.out.str().size(), 50U);
+    EXPECT_EQ(cluster.err.str(), "");
+  }
+}
+
+// The version must be one line, or its parts.
+TEST(CommandLineTest, VersionHasParts) {
+  FakeCluster cluster;
+  EXPECT_EQ(cluster.run({"version"}), 0);
+  EXPECT_EQ(cluster.out.str(), "baton " BATON_VERSION "\n");
+  EXPECT_EQ(cluster.run({"version", "-o", "json"}), 0);
+  EXPECT_EQ((*parseJson(cluster.out.str()))["version"], BATON_VERSION);
+}
+
+// Verbs whose program is not linked in must not exist; the others get checked settings.
+TEST(CommandLineTest, ProgramsGetTheirSettings) {
+  FakeCluster cluster;
+  EXPECT_EQ(cluster.run({"standalone"}), kExitUsage);
+  Programs programs;
+  conf::StandaloneConfig seen;
+  programs.standalone = [&](const conf::StandaloneConfig& config) {
+    seen = config;
+    return 7;
+  };
+  EXPECT_EQ(cluster.run({"standalone", "--data-dir", "/d", "--port", "0", "--runners", "9", "--set",
+                         "heartbeat.interval=1s"},
+                        "", programs),
+            7)
+      << cluster.err.str();
+  EXPECT_EQ(seen.data_dir, "/d");
+  EXPECT_EQ(seen.http.port, 0);
+  EXPECT_EQ(seen.runners, 9);
+  EXPECT_EQ(seen.engine.heartbeat.interval, Millis(1'000));
+  EXPECT_EQ(cluster.run({"standalone", "--runners", "010"}, "", programs), kExitUsage);
+  EXPECT_EQ(cluster.run({"standalone", "--set", "nonsense"}, "", programs), kExitUsage);
+  EXPECT_EQ(cluster.run({"standalone", "--config", "/nonexistent"}, "", programs), kExitNotFound);
+  std::vector<std::string> arguments;
+  programs.shepherd = [&](const std::vector<std::string>& given) {
+    arguments = given;
+    return 0;
+  };
+  EXPECT_EQ(cluster.run({"shepherd", "--dir", "/x", "--help"}, "", programs), 0);
+  EXPECT_EQ(arguments, (std::vector<std::string>{"--dir", "/x", "--help"}));
+}
+
+// `config check` must say what is wrong with file, line and key, and need no master.
+TEST(ConfigVerbsTest, CheckSaysWhatIsWrong) {
+  FakeCluster cluster;
+  const std::string file =
+      std::filesystem::temp_directory_path() / fmt::format("baton-{}-standalone.yaml", ::getpid());
+  std::ofstream(file) << "http:\n  port: 010\n";
+  EXPECT_EQ(cluster.run({"config", "check", file}), kExitUsage);
+  EXPECT_NE(cluster.err.str().find(file + ":2: http.port: is \"010\""), std::string::npos);
+  std::ofstream(file) << "http:\n  port: 10\n";
+  EXPECT_EQ(cluster.run({"config", "check", file}), 0);
+  EXPECT_EQ(cluster.run({"config", "check", file, "--program", "nonsense"}), kExitUsage);
+  std::filesystem::remove(file);
+  EXPECT_EQ(cluster.run({"config", "check", file}), kExitNotFound);
+  EXPECT_EQ(cluster.run({"config", "keys", "-o", "json"}), 0);
+  EXPECT_GT(parseJson(cluster.out.str())->size(), 40U);
+  EXPECT_TRUE(cluster.requests().empty());
+}
+
+// Nothing that a task's owner wrote may steer the terminal of who lists it.
+TEST(OutputTest, ControlCharactersAreMadeHarmless) {
+  std::ostringstream out;
+  printTable(out, {memberColumn("NAME", "name")},
+             *parseJson("[{\"name\":\"a\\u001b[31m\\u009b\\nb\"}]"), false);
+  EXPECT_EQ(out.str(), "a?[31m??b\n");
+}
+
+// Columns must stay straight with wide characters.
+TEST(OutputTest, WideCharactersCountDouble) {
+  std::ostringstream out;
+  printTable(out, {memberColumn("A", "a"), memberColumn("B", "b")},
+             *parseJson(R"([{"a":"执行","b":1},{"a":"abcd","b":null}])"), true);
+  EXPECT_EQ(out.str(), "A     B\n执行  1\nabcd  -\n");
+}
+
+// YAML must keep texts texts: "no", "010" and "" are quoted.
+TEST(OutputTest, YamlKeepsTypes) {
+  std::ostringstream out;
+  printYaml(out, *parseJson(R"({"no":"no","n":10,"t":"010","e":"","l":[],"x":[1,["a"]]})"));
+  EXPECT_EQ(out.str(),
+            "e: \"\"\nl: []\n\"n\": 10\n\"no\": \"no\"\nt: \"010\"\nx:\n  - 1\n  -\n    - \"a\"\n");
+}
+
+}  // namespace
+}  // namespace baton::cli
