@@ -1,61 +1,15 @@
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "ha/cluster_init.h"
 #include "ha/zk_failover.h"
 #include "tests/support/fake_epoch_store.h"
+#include "tests/support/fake_service.h"
 #include "tests/support/zookeeper_server.h"
 
 namespace baton::test {
-
-// A service that remembers what it was told. Any thread.
-class FakeService final : public ha::IMasterActiveService {
- public:
-  Status promote(const ha::Leadership& leadership, std::stop_token) override {
-    const std::lock_guard lock(mutex_);
-    leadership_ = leadership;
-    ++promotes_;
-    return fail_promote_ ? Status(Error::unavailable("told to fail")) : Status();
-  }
-  void freeze(const std::string&) noexcept override { ++freezes_; }
-  void resume(const ha::Leadership&) noexcept override { ++resumes_; }
-  bool drain(BootTime) override {
-    ++drains_;
-    return true;
-  }
-  void demote(const std::string&, BootTime) override { ++demotes_; }
-  ha::Health health() const noexcept override { return {}; }
-
-  int promotes() const { return promotes_; }
-  int demotes() const { return demotes_; }
-  int drains() const { return drains_; }
-  int resumes() const { return resumes_; }
-  void failPromote(bool fail) { fail_promote_ = fail; }
-
- private:
-  std::mutex mutex_;
-  ha::Leadership leadership_;
-  std::atomic<int> promotes_{0}, demotes_{0}, drains_{0}, freezes_{0}, resumes_{0};
-  std::atomic<bool> fail_promote_{false};
-};
-
-// Polls until the condition holds; false after `limit`.
-inline bool eventually(const std::function<bool()>& condition, Millis limit) {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(Millis(2));
-  }
-  return true;
-}
 
 // One master: a ZkFailover with a fake service on a shared epoch table.
 struct TestMaster {

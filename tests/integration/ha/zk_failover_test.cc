@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "common/base/json.h"
+#include "common/base/random.h"
 #include "tests/integration/ha/ha_fixture.h"
 #include "tests/integration/ha/raw_client.h"
 #include "tests/support/tcp_proxy.h"
@@ -43,10 +44,8 @@ bool oneLeads(const TestMaster& a, const TestMaster& b) {
 class ZkFailoverTest : public testing::Test {
  protected:
   std::string hosts() const { return sharedZookeeper().connect(); }
-  // A cluster of the test's own.
-  std::string cluster() const {
-    return testing::UnitTest::GetInstance()->current_test_info()->name();
-  }
+  // A cluster of the run's own.
+  const std::string& cluster() const { return cluster_; }
   std::string root() const { return "/baton/" + cluster(); }
   void init(const std::string& where = {}) {
     const Status status = initTestCluster(where.empty() ? hosts() : where, table_, cluster());
@@ -66,6 +65,7 @@ class ZkFailoverTest : public testing::Test {
     ASSERT_TRUE(eventually([&] { return m2_->standby(); }, kLong));
   }
 
+  const std::string cluster_ = "it-" + randomHex(6);
   FakeEpochTable table_;
   std::unique_ptr<TestMaster> m1_, m2_;
 };
@@ -116,7 +116,15 @@ TEST_F(ZkFailoverTest, CleanStopHandsTheRoleOverAtOnce) {
 TEST_F(ZkFailoverTest, ExpiredSessionHandsTheRoleOver) {
   init();
   makePair();
-  { RawClient thief(hosts(), sessionOf(RawClient(hosts()).owner(root() + "/lock"))); }
+  RawClient raw(hosts());
+  const int64_t session = raw.owner(root() + "/lock");
+  // The victim comes back at once and takes its session along: whoever closes first wins.
+  ASSERT_TRUE(eventually(
+      [&] {
+        { RawClient thief(hosts(), sessionOf(session)); }
+        return raw.owner(root() + "/lock") != session;
+      },
+      kLong));
   ASSERT_TRUE(eventually([&] { return m2_->active() && m1_->standby(); }, kLong))
       << ha::toString(m1_->state()) << " " << ha::toString(m2_->state());
   EXPECT_EQ(m2_->epoch(), 2U);
@@ -322,8 +330,8 @@ TEST_F(ZkFailoverTest, DoubtedEpochIsVerified) {
   table_.stealRow(9);
   m1_->failover->onFenced(9);
   EXPECT_FALSE(m1_->mayAct());  // At once.
+  ASSERT_TRUE(eventually([&] { return m1_->service.demotes() == 1; }, kLong));
   ASSERT_TRUE(eventually([&] { return oneLeads(*m1_, *m2_); }, kLong));
-  EXPECT_EQ(m1_->service.demotes(), 1);
   EXPECT_EQ((m1_->active() ? m1_ : m2_)->epoch(), 10U);
 }
 

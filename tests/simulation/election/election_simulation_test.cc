@@ -190,7 +190,7 @@ uint64_t numberFromEnvironment(const char* name, uint64_t otherwise) {
 // BATON_SIM_RUNS changes their number.
 TEST(ElectionSimulationTest, SomebodyLeadsAndNobodyWritesUnderAnOldEpoch) {
   const uint64_t only = numberFromEnvironment("BATON_SIM_SEED", 0);
-  const uint64_t runs = numberFromEnvironment("BATON_SIM_RUNS", 3000);
+  const uint64_t runs = numberFromEnvironment("BATON_SIM_RUNS", 8000);
   const uint64_t first = only != 0 ? only : 1;
   const uint64_t last = only != 0 ? only : runs;
   uint64_t epochs = 0;
