@@ -32,7 +32,7 @@ struct ChildContext {
 // ordinary code before it executes.
 //
 // posix_spawn can't do this: nothing of ours can run in the child between its birth and the
-// program, and a parent that is killed right after posix_spawn has recorded nobody (docs/adr).
+// program, and a parent that is killed right after posix_spawn has recorded nobody.
 // The lock file of the shepherd stays open in the child up to the exec, so that a free lock also
 // says that no child is on its way to its record.
 // Errors: Unavailable (no process, descriptor or folder to be had).

@@ -122,6 +122,9 @@ TEST_F(ShepherdRestartTest, NoProcessEscapesAShepherdThatIsKilledWhileItStartsMa
 TEST_F(ShepherdRestartTest, ARecycledPidIsNeverTouched) {
   start(shell(1, "sleep 994"));
   awaitStart(1);
+  const BootTime begin = SystemClock().bootNow();
+  awaitOutside("another tick of start times",
+               [&] { return SystemClock().bootNow() - begin > Millis(25); });
   pid_t bystander = 0;
   const char* argv[] = {"sleep", "999", nullptr};
   posix_spawnattr_t attributes;

@@ -185,9 +185,9 @@ TEST_F(ShepherdTest, RefusesASecondStartOfAnAttempt) {
   launch();
   acknowledge_ = false;
   const std::string count = "echo x >> " + path("runs");
-  start(shell(1, count + "; read < " + path("gate")));
   ASSERT_EQ(mkfifo(path("gate").c_str(), 0600), 0);
-  awaitStart(1);
+  start(shell(1, count + "; read < " + path("gate")));
+  awaitOutside("the first run", [this] { return readWholeFile(path("runs")) == "x\n"; });
   start(shell(1, count));
   await("the refusal", [this] { return refused_.size() == 1; });
   client_->send(StopRequest{.key = key(1), .why = StopReason::Reset, .grace_ms = 10'000});
