@@ -4,7 +4,6 @@
 
 #include "cli/exit_code.h"
 #include "common/base/duration_text.h"
-#include "net/http_message.h"
 
 namespace baton::cli {
 
@@ -20,7 +19,7 @@ bool hasEnded(const Json& task) {
          status == "TERMINATED";
 }
 
-std::string taskPath(const std::string& id) { return "/api/v1/tasks/" + net::percentEncode(id); }
+std::string taskPath(const std::string& id) { return "/api/v1/tasks/" + webapi::pathSegment(id); }
 
 std::string endText(const Json& task) {
   const std::string reason = memberText(task, "reason");

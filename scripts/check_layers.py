@@ -23,7 +23,7 @@ LAYERS = {
     "ha": BASE + ["common/service", "dao"],
     "recover": COMMON + ["dao", "ha"],
     "master/api": BASE + ["common/model", "common/protocol"],
-    "master": COMMON + ["dao", "ha", "recover"],
+    "master": COMMON + ["dao", "ha", "recover", "master/api"],
     "webapi": COMMON + ["net", "master/api"],
     "webapi/client": BASE + ["common/model", "common/protocol", "net"],
     "worker": COMMON + ["net", "webapi/client"],
@@ -37,11 +37,11 @@ PRIVATE = {
     "ha/local": ["ha"],
 }
 # Where programs are put together: these see everything.
-MAINS = re.compile(r"^(cli/(main|cluster_init|serve(_\w+)?)\.(cc|h)|tests/.*)$")
+MAINS = re.compile(r"^(cli/main\.cc|cli/serve/.*|tests/.*)$")
 
 # Vendor header (prefix of the include) -> folders that may include it.
 VENDORS = {
-    "zookeeper": ["ha/zk"],
+    "zookeeper": ["ha/zk", "tests/integration"],
     "cppconn/": ["dao/mysql"],
     "mysql": ["dao/mysql"],
     "mariadb": ["dao/mysql"],

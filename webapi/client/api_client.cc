@@ -84,6 +84,8 @@ ErrorCode errorCodeOf(int status, std::string_view code) {
   }
 }
 
+std::string pathSegment(std::string_view text) { return net::percentEncode(text); }
+
 std::string queryString(const std::vector<std::pair<std::string, std::string>>& fields) {
   std::string out;
   for (const auto& [name, value] : fields) {

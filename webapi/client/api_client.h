@@ -104,6 +104,8 @@ class ApiClient {
 // The code that a problem document's `code` or, without one, an HTTP status stands for.
 ErrorCode errorCodeOf(int status, std::string_view code);
 
+// A text as one segment of a path.
+std::string pathSegment(std::string_view text);
 // "key=value&…" with both escaped; empty values are left out.
 std::string queryString(const std::vector<std::pair<std::string, std::string>>& fields);
 
