@@ -6,6 +6,7 @@
 
 #include "common/base/json.h"
 #include "common/base/random.h"
+#include "ha/zk/zk_address.h"
 #include "tests/integration/ha/ha_fixture.h"
 #include "tests/integration/ha/raw_client.h"
 #include "tests/support/tcp_proxy.h"
@@ -260,15 +261,16 @@ TEST_F(ZkFailoverTest, DatabaseOutageAtTheTakeoverIsSurvived) {
 // BUG-096: the path of the connect string becomes the first part of the root, with all parents.
 TEST_F(ZkFailoverTest, NestedRootIsCreatedAndUsedAgain) {
   const std::string where = hosts() + "/deep/er/path";
+  const ha::ZkPaths paths("/deep/er/path", cluster());
   for (int round = 0; round < 2; ++round) {
     init(where);
     m1_ = master("m1", where);
     ASSERT_TRUE(eventually([&] { return m1_->active(); }, kLong)) << m1_->failover->stats().alarm;
     RawClient raw(hosts());
-    EXPECT_NE(raw.owner("/deep/er/path/baton/" + cluster() + "/lock"), 0);
+    EXPECT_NE(raw.owner(paths.lock), 0);
     m1_.reset();
-    EXPECT_FALSE(raw.exists("/deep/er/path/baton/" + cluster() + "/lock"));
-    EXPECT_EQ(raw.count("/deep/er/path/baton/" + cluster() + "/masters"), 1);
+    EXPECT_FALSE(raw.exists(paths.lock));
+    EXPECT_EQ(raw.count(paths.masters), 1);
   }
   EXPECT_EQ(table_.row().epoch, 2U);
 }
