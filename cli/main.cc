@@ -3,12 +3,20 @@
 #include <thread>
 #include <vector>
 
+#include "cli/cluster_init.h"
 #include "cli/command_line.h"
+#include "cli/serve/serve_master.h"
+#include "cli/serve/serve_standalone.h"
+#include "cli/serve/serve_worker.h"
 #include "worker/shepherd.h"
 
 // The one program. Here alone the verbs meet what they start.
 int main(int argc, char** argv) {
   baton::cli::Programs programs;
+  programs.master = baton::cli::serveMaster;
+  programs.worker = baton::cli::serveWorker;
+  programs.standalone = baton::cli::serveStandalone;
+  programs.cluster_init = baton::cli::clusterInit;
   programs.shepherd = baton::worker::runShepherd;
   const baton::SystemClock clock;
   baton::cli::Surroundings surroundings{

@@ -45,10 +45,9 @@ dao::TaskFilter filterOf(const api::TaskListQuery& query) {
 }  // namespace
 
 MasterPorts::MasterPorts(Clock& clock, dao::Database& database, MasterActiveService& service,
-                         ha::Failover& failover, Metrics& metrics, Identity identity)
+                         Metrics& metrics, Identity identity)
     : clock_(clock),
       service_(service),
-      failover_(failover),
       metrics_(metrics),
       identity_(std::move(identity)),
       readers_(database),
@@ -57,7 +56,9 @@ MasterPorts::MasterPorts(Clock& clock, dao::Database& database, MasterActiveServ
 Result<std::shared_ptr<ActiveTerm>> MasterPorts::activeTerm(bool recovering) const {
   auto term = service_.term();
   if (term == nullptr) return notActive();
-  if (!recovering && (!term->open() || !failover_.permission().may_act)) return notActive();
+  if (!recovering && (!term->open() || !failover_.load()->permission().may_act)) {
+    return notActive();
+  }
   return term;
 }
 
@@ -196,17 +197,21 @@ api::ClusterView MasterPorts::cluster() {
   view.cluster = identity_.cluster;
   view.guid = identity_.cluster_guid;
   view.node_id = identity_.node_id;
-  const ha::FailoverStats stats = failover_.stats();
+  const ha::Failover* failover = failover_.load();
+  view.role = "standby";
+  view.state = toString(ha::FailoverState::Init);
+  if (failover == nullptr) return view;
+  const ha::FailoverStats stats = failover->stats();
   view.state = toString(stats.state);
   view.role = isActive() ? "active" : "standby";
   view.alarm = stats.alarm;
-  const ha::LeaderInfo leader = failover_.leader();
-  view.epoch = std::max(leader.epoch, failover_.permission().epoch);
+  const ha::LeaderInfo leader = failover->leader();
+  view.epoch = std::max(leader.epoch, failover->permission().epoch);
   view.active_known = leader.known;
   view.active_node_id = leader.node_id;
   view.active_address = leader.address;
   view.active_since = leader.since;
-  for (const ha::MemberInfo& member : failover_.members()) {
+  for (const ha::MemberInfo& member : failover->members()) {
     view.masters.push_back({member.node_id, member.role, member.state, member.address,
                             member.version, member.database_ok});
   }
@@ -317,8 +322,10 @@ Result<api::VerifyView> MasterPorts::verify() {
 }
 
 std::string MasterPorts::metrics() {
-  const ha::FailoverStats stats = failover_.stats();
-  metrics_.setSession(stats.session_state, stats.leader_changes);
+  if (const ha::Failover* failover = failover_.load()) {
+    const ha::FailoverStats stats = failover->stats();
+    metrics_.setSession(stats.session_state, stats.leader_changes);
+  }
   if (const auto term = activeTerm(); term.ok()) {
     const auto active = *term;
     active->inspect([active] { active->refreshGauges(); }, Millis(500));

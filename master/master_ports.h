@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -28,7 +29,9 @@ class MasterPorts final : public api::TaskPort,
 
   // All outlive this.
   MasterPorts(Clock& clock, dao::Database& database, MasterActiveService& service,
-              ha::Failover& failover, Metrics& metrics, Identity identity);
+              Metrics& metrics, Identity identity);
+  // The election of this process. Until it is set this master is a standby that knows nobody.
+  void setFailover(ha::Failover& failover) { failover_.store(&failover); }
 
   void submit(api::Submission submission, api::Callback<api::SubmitAnswer> done) override;
   void command(TaskId id, api::TaskCommand command, bool force,
@@ -60,7 +63,7 @@ class MasterPorts final : public api::TaskPort,
 
   Clock& clock_;
   MasterActiveService& service_;
-  ha::Failover& failover_;
+  std::atomic<ha::Failover*> failover_{nullptr};
   Metrics& metrics_;
   const Identity identity_;
   ReaderPool readers_;

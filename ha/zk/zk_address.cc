@@ -71,7 +71,7 @@ bool ZkAddress::hasOnlyLiterals() const {
 }
 
 ZkPaths::ZkPaths(const std::string& prefix, const std::string& cluster_name)
-    : root(prefix + "/baton/" + cluster_name),
+    : root((prefix.empty() ? "/baton" : prefix) + "/" + cluster_name),
       cluster(root + "/cluster"),
       epoch(root + "/epoch"),
       lock(root + "/lock"),

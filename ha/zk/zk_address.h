@@ -23,7 +23,7 @@ struct ZkAddress {
 struct ZkPaths {
   ZkPaths(const std::string& prefix, const std::string& cluster);
 
-  std::string root;  // <prefix>/baton/<cluster>
+  std::string root;  // <prefix>/<cluster>; without a prefix /baton/<cluster>
   std::string cluster, epoch, lock, masters, control, pause;
   std::string member(const std::string& node_id) const { return masters + "/" + node_id; }
   // The root and its parents, outermost first.

@@ -1,0 +1,144 @@
+#include "cli/serve/serve_standalone.h"
+
+#include <filesystem>
+#include <iostream>
+
+#include "cli/serve/serve_common.h"
+#include "common/base/duration_text.h"
+#include "common/base/log.h"
+#include "common/base/random.h"
+#include "conf/client_config.h"
+#include "conf/secret_file.h"
+#include "ha/local/directory_lock.h"
+#include "ha/local/local_failover.h"
+#include "master/master_active_service.h"
+#include "master/master_ports.h"
+#include "webapi/web_server.h"
+#include "webapi/webhook_sender.h"
+#include "worker/worker_daemon.h"
+
+namespace baton::cli {
+namespace {
+
+constexpr const char* kNode = "standalone";
+
+// The token in that file of the data folder, made at the first start.
+Result<std::string> ownToken(const std::string& path) {
+  if (std::filesystem::exists(path)) return conf::readTokenFile(path);
+  const std::string token = randomHex(24);
+  RETURN_IF_ERROR(conf::writeSecretFile(path, token));
+  return token;
+}
+
+struct Prepared {
+  std::unique_ptr<dao::Database> database;
+  dao::ClusterRow cluster;
+  Millis heartbeat{0};
+  std::string token;
+  std::string worker_token;
+};
+
+Result<Prepared> prepare(const conf::StandaloneConfig& config) {
+  std::error_code failed;
+  std::filesystem::create_directories(config.data_dir, failed);
+  if (failed) {
+    return Error::unavailable("data folder {} can't be made: {}", config.data_dir,
+                              failed.message());
+  }
+  std::filesystem::permissions(config.data_dir, std::filesystem::perms::owner_all, failed);
+  Prepared prepared;
+  ASSIGN_OR_RETURN(prepared.token, ownToken(config.data_dir + "/token"));
+  ASSIGN_OR_RETURN(prepared.worker_token, ownToken(config.data_dir + "/worker_token"));
+  dao::DatabaseOptions options;
+  options.kind = dao::DatabaseOptions::Kind::Sqlite;
+  options.path = config.data_dir + "/baton.db";
+  ASSIGN_OR_RETURN(prepared.database, dao::openDatabase(options));
+  RETURN_IF_ERROR(prepared.database->migrate());
+  dao::ClusterInit init;
+  init.name = kNode;
+  init.guid = makeUuid();
+  if (config.engine.heartbeat.interval) init.heartbeat_ms = config.engine.heartbeat.interval->count();
+  ASSIGN_OR_RETURN(prepared.cluster, prepared.database->initCluster(init));
+  ASSIGN_OR_RETURN(prepared.heartbeat, heartbeatOf(config.engine, prepared.cluster));
+  return prepared;
+}
+
+// Once in the data folder, for those who name it, and once where the command line looks by itself.
+Status leaveClientSettings(const conf::StandaloneConfig& config, const std::string& address) {
+  const std::string token_file = config.data_dir + "/token";
+  RETURN_IF_ERROR(conf::writeClientFile(config.data_dir + "/client.yaml", {address}, token_file));
+  return conf::writeClientFile(conf::standaloneClientFile(), {address}, token_file);
+}
+
+worker::WorkerOptions workerOptionsOf(const conf::StandaloneConfig& config,
+                                      const Prepared& prepared, uint16_t port) {
+  worker::WorkerOptions options;
+  options.worker_id = conf::hostName();
+  options.host = conf::hostName();
+  options.data_dir = config.data_dir + "/worker";
+  options.masters = {fmt::format("127.0.0.1:{}", port)};
+  options.token = prepared.worker_token;
+  options.runners = config.runners;
+  options.labels = config.labels;
+  options.listen_host = "127.0.0.1";
+  options.advertised_host = "127.0.0.1";
+  options.log_bytes_max = config.output_max_bytes;
+  options.heartbeat = prepared.heartbeat;
+  return options;
+}
+
+Status serve(const conf::StandaloneConfig& config, Prepared& prepared, SignalWaiter& signals) {
+  SystemClock clock;
+  dao::Database& database = *prepared.database;
+  webapi::WebhookSender webhooks({.allow = config.engine.callback.allow, .version = BATON_VERSION});
+  RETURN_IF_ERROR(webhooks.start());
+  master::Metrics metrics(prepared.cluster.name);
+  master::MasterActiveService service(
+      {clock, database, webhooks, metrics, config.engine.callback.secret},
+      activeOptionsOf(config.engine, kNode, prepared.heartbeat));
+  master::MasterPorts ports(clock, database, service, metrics,
+                            {kNode, "", prepared.cluster.name, prepared.cluster.guid});
+  webapi::WebServer web({ports, ports, ports, ports, ports},
+                        {.host = config.http.host,
+                         .port = static_cast<uint16_t>(config.http.port),
+                         .client_token = prepared.token,
+                         .worker_token = prepared.worker_token,
+                         .version = BATON_VERSION});
+  RETURN_IF_ERROR(web.start());
+  const std::string address = conf::advertisedAddress(config.http, web.port());
+  ha::LocalFailover failover({kNode, address, config.data_dir, BATON_VERSION, ha::failStop}, clock,
+                             [&database] { return Result(database.makeEpochStore()); });
+  service.setFailover(failover);
+  ports.setFailover(failover);
+  RETURN_IF_ERROR(failover.start(service));
+  RETURN_IF_ERROR(leaveClientSettings(config, address));
+  worker::WorkerDaemon daemon(workerOptionsOf(config, prepared, web.port()));
+  RETURN_IF_ERROR(daemon.start());
+  std::cout << "baton standalone: http://" << address << ", data in " << config.data_dir << "\n"
+            << "Another terminal: baton task submit --wait -- echo hello\n"
+            << std::flush;
+  awaitEnd(signals);
+  logInfo("standalone_stopping");
+  web.drain();
+  daemon.stop();
+  failover.stop();
+  web.stop();
+  webhooks.stop();
+  return {};
+}
+
+}  // namespace
+
+int serveStandalone(const conf::StandaloneConfig& config) {
+  auto signals = SignalWaiter::make();
+  if (!signals.ok()) return failStart("standalone", signals.error());
+  if (const Status opened = openLog(config.log); !opened.ok()) {
+    return failStart("standalone", opened.error());
+  }
+  auto prepared = prepare(config);
+  if (!prepared.ok()) return failStart("standalone", prepared.error());
+  const Status served = serve(config, *prepared, *signals);
+  return served.ok() ? 0 : failStart("standalone", served.error());
+}
+
+}  // namespace baton::cli
