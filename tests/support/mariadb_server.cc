@@ -52,6 +52,8 @@ std::string MariadbServer::readFile(const std::string& name) const {
 int MariadbServer::port() const { return std::stoi(readFile("port")); }
 int MariadbServer::pid() const { return std::stoi(readFile("pid")); }
 
+std::string MariadbServer::socketPath() const { return readFile("socket"); }
+
 dao::DatabaseOptions MariadbServer::options(const std::string& database) const {
   dao::DatabaseOptions options;
   options.kind = dao::DatabaseOptions::Kind::Mysql;

@@ -29,6 +29,7 @@ class MariadbServer {
   Status restart();  // After kill(), or an orderly stop and start.
   int port() const;
   int pid() const;
+  std::string socketPath() const;
 
  private:
   explicit MariadbServer(std::filesystem::path dir) : dir_(std::move(dir)) {}

@@ -1,0 +1,42 @@
+#include <gtest/gtest.h>
+
+#include "dao/mysql/mysql_error.h"
+#include "dao/sqlite/sqlite_error.h"
+
+namespace baton::dao {
+namespace {
+
+// The writer's behaviour hangs on the code: repeat, resolve, keep, or freeze.
+TEST(MysqlErrors, NumbersMapToWhatTheWriterDoes) {
+  for (const int lost : {2002, 2003, 2006, 2013, 1927, 1053}) {
+    EXPECT_EQ(mysqlErrorCode(lost, ""), ErrorCode::Unavailable) << lost;
+    EXPECT_TRUE(isMysqlLinkLost(lost)) << lost;
+  }
+  for (const int busy : {1205, 1213, 1020}) {
+    EXPECT_EQ(mysqlErrorCode(busy, ""), ErrorCode::Busy) << busy;
+    EXPECT_FALSE(isMysqlLinkLost(busy)) << busy;
+  }
+  for (const int full : {1114, 1021, 1290, 1792, 1836}) {
+    EXPECT_EQ(mysqlErrorCode(full, ""), ErrorCode::StorageFull) << full;
+  }
+  for (const int corrupt : {1062, 1366, 1406, 1048, 1146}) {
+    EXPECT_EQ(mysqlErrorCode(corrupt, ""), ErrorCode::Corrupt) << corrupt;
+  }
+  EXPECT_EQ(mysqlErrorCode(1036, "Table 'task' is read only"), ErrorCode::StorageFull);
+  EXPECT_EQ(mysqlErrorCode(1045, "Access denied"), ErrorCode::PermissionDenied);
+  EXPECT_EQ(mysqlErrorCode(1040, "Too many connections"), ErrorCode::Unavailable);
+  EXPECT_EQ(mysqlErrorCode(1064, "You have an error in your SQL syntax"), ErrorCode::Internal);
+}
+
+TEST(SqliteErrors, CodesMapToWhatTheWriterDoes) {
+  EXPECT_EQ(sqliteError(SQLITE_BUSY, nullptr, "x").code(), ErrorCode::Busy);
+  EXPECT_EQ(sqliteError(SQLITE_BUSY_SNAPSHOT, nullptr, "x").code(), ErrorCode::Busy);
+  EXPECT_EQ(sqliteError(SQLITE_FULL, nullptr, "x").code(), ErrorCode::StorageFull);
+  EXPECT_EQ(sqliteError(SQLITE_READONLY_DBMOVED, nullptr, "x").code(), ErrorCode::StorageFull);
+  EXPECT_EQ(sqliteError(SQLITE_IOERR_FSYNC, nullptr, "x").code(), ErrorCode::Unavailable);
+  EXPECT_EQ(sqliteError(SQLITE_CONSTRAINT_UNIQUE, nullptr, "x").code(), ErrorCode::Corrupt);
+  EXPECT_EQ(sqliteError(SQLITE_NOTADB, nullptr, "x").code(), ErrorCode::Corrupt);
+}
+
+}  // namespace
+}  // namespace baton::dao
