@@ -4,21 +4,26 @@
 
 namespace baton::dao {
 
-SqlTxn::~SqlTxn() {
-  if (ended_ || session_->broken()) return;
-  // A failed rollback marks the session as broken; the server rolls back when it goes.
-  (void)session_->execute("ROLLBACK");
+SqlTxn::~SqlTxn() { rollback(); }
+
+void SqlTxn::rollback() {
+  if (open_ == nullptr) return;
+  open_.reset();
+  // Over a lost link it needs no words: the server rolls back by itself.
+  if (!session_->broken()) (void)session_->execute("ROLLBACK");
 }
 
 Status SqlTxn::kept(Status status) {
-  if (!status.ok() && dead_.ok()) dead_ = status;
+  if (status.ok() || !dead_.ok()) return status;
+  dead_ = status;
+  rollback();
   return status;
 }
 
 template <typename Row, typename Put>
 Status SqlTxn::store(const BatchForm& form, std::span<const Row> rows, const Put& put) {
   if (!dead_.ok()) return dead_;
-  CHECK(!ended_);
+  CHECK(open_ != nullptr);
   if (rows.empty()) return {};
   const auto batch = session_->batch(form);
   RowEncoder encoder(*batch, form.noun, mark_);
@@ -75,7 +80,7 @@ Status SqlTxn::storeIdempotency(std::span<const IdempotencyRecord> rows) {
 
 Status SqlTxn::purgeIdempotency(WallTime before, uint32_t limit) {
   if (!dead_.ok()) return dead_;
-  CHECK(!ended_);
+  CHECK(open_ != nullptr);
   return kept(
       session_
           ->execute("DELETE FROM idempotency WHERE created_at<? ORDER BY created_at LIMIT ?",
@@ -85,7 +90,7 @@ Status SqlTxn::purgeIdempotency(WallTime before, uint32_t limit) {
 
 Result<uint64_t> SqlTxn::reserveIds(std::string_view counter, uint64_t count) {
   if (!dead_.ok()) return dead_;
-  CHECK(!ended_);
+  CHECK(open_ != nullptr);
   CHECK(count > 0);
   uint64_t first = 1;
   std::string select = "SELECT next_id FROM counter WHERE name=?";
@@ -108,13 +113,11 @@ Result<uint64_t> SqlTxn::reserveIds(std::string_view counter, uint64_t count) {
 
 Status SqlTxn::commit() {
   if (!dead_.ok()) return dead_;
-  CHECK(!ended_);
+  CHECK(open_ != nullptr);
   const Status status = session_->execute("COMMIT").status();
-  if (status.ok() || mutant("dao_commit_never_fails")) {
-    ended_ = true;
-    return {};
-  }
-  return kept(status);
+  if (!status.ok() && !mutant("dao_commit_never_fails")) return kept(status);
+  open_.reset();
+  return {};
 }
 
 }  // namespace baton::dao

@@ -8,12 +8,17 @@
 
 namespace baton::dao {
 
-// FencedTxn over a session whose transaction is open and fenced. Rolls back in the destructor
-// unless committed; after an error every call gives that error again.
+// FencedTxn over a session whose transaction is open and fenced. Rolls back at the first error, or
+// in the destructor unless committed; after an error every call gives that error again.
 class SqlTxn final : public FencedTxn {
  public:
-  SqlTxn(std::shared_ptr<SqlSession> session, std::string_view write_lock, WriteMark mark)
-      : session_(std::move(session)), write_lock_(write_lock), mark_(mark) {}
+  // `open` lives as long as the transaction is open on the session.
+  SqlTxn(std::shared_ptr<SqlSession> session, std::string_view write_lock, WriteMark mark,
+         std::shared_ptr<void> open)
+      : session_(std::move(session)),
+        write_lock_(write_lock),
+        mark_(mark),
+        open_(std::move(open)) {}
   ~SqlTxn() override;
   SqlTxn(const SqlTxn&) = delete;
   SqlTxn& operator=(const SqlTxn&) = delete;
@@ -33,14 +38,15 @@ class SqlTxn final : public FencedTxn {
   // Puts the rows that `put` takes through one batch.
   template <typename Row, typename Put>
   Status store(const BatchForm& form, std::span<const Row> rows, const Put& put);
-  // Keeps an error, so that the transaction is dead from then on.
+  // Keeps an error and rolls back, so that the transaction is dead from then on.
   Status kept(Status status);
+  void rollback();
 
   const std::shared_ptr<SqlSession> session_;
   const std::string_view write_lock_;
   const WriteMark mark_;
+  std::shared_ptr<void> open_;  // Null once it was committed or rolled back.
   Status dead_;
-  bool ended_ = false;
 };
 
 }  // namespace baton::dao

@@ -34,6 +34,10 @@ Status SqlWriter::openTransaction() {
       ASSIGN_OR_RETURN(std::unique_ptr<SqlSession> made, backend_->connect(SessionKind::Writer));
       replaceSession(std::move(made));
     }
+    // The server would silently commit the open one.
+    if (reused && !open_.expired()) {
+      return Error::internal("a transaction of this writer is still open");
+    }
     const Status status = session_->execute(backend_->beginWrite()).status();
     if (status.ok()) return {};
     // An idle connection that died meanwhile has cost nothing: nothing was sent over it yet.
@@ -61,8 +65,10 @@ Status SqlWriter::fence(Epoch epoch, uint64_t batch) {
 
 Result<std::unique_ptr<FencedTxn>> SqlWriter::begin(Epoch epoch, uint64_t batch) {
   RETURN_IF_ERROR(openTransaction());
+  const auto open = std::make_shared<char>();
+  open_ = open;
   auto txn = std::make_unique<SqlTxn>(session_, backend_->writeLock(),
-                                      WriteMark{.epoch = epoch, .batch = batch});
+                                      WriteMark{.epoch = epoch, .batch = batch}, open);
   if (Status status = fence(epoch, batch); !status.ok()) return status;  // txn rolls back.
   return std::unique_ptr<FencedTxn>(std::move(txn));
 }

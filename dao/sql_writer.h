@@ -29,6 +29,7 @@ class SqlWriter final : public Writer {
   const std::shared_ptr<SqlBackend> backend_;
   std::mutex mutex_;
   std::shared_ptr<SqlSession> session_;  // Guarded by mutex_ against interrupt().
+  std::weak_ptr<void> open_;             // Alive while a transaction is open on session_.
 };
 
 }  // namespace baton::dao

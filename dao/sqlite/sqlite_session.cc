@@ -15,8 +15,6 @@ namespace {
 
 constexpr size_t kStatementsMax = 64;
 constexpr int kBusyMs = 1'000;
-// A takeover tries 20 times itself.
-constexpr int kEpochBusyMs = 25;
 constexpr int kWalTries = 80;
 constexpr Millis kWalPause{25};
 
@@ -91,7 +89,7 @@ Result<std::unique_ptr<SqlSession>> SqliteSession::open(const std::string& path,
 }
 
 Status SqliteSession::configure(SessionKind kind) {
-  sqlite3_busy_timeout(db_.get(), kind == SessionKind::Epoch ? kEpochBusyMs : kBusyMs);
+  sqlite3_busy_timeout(db_.get(), kBusyMs);
   RETURN_IF_ERROR(execute("PRAGMA synchronous=FULL", {}).status());
   if (kind == SessionKind::Schema) return useWriteAheadLog();
   if (kind == SessionKind::Reader) return execute("PRAGMA query_only=1", {}).status();

@@ -115,6 +115,24 @@ TEST_P(DaoContract, DestroyedTransactionLeavesNothing) {
   EXPECT_TRUE(reader_->task(1)->has_value());
 }
 
+// A second transaction beside an open one would silently commit the first.
+TEST_P(DaoContract, SecondTransactionBesideAnOpenOneIsRefused) {
+  auto first = begin();
+  ASSERT_OK(first->insertTasks(std::vector{sampleTask(1)}));
+  EXPECT_CODE(writer_->begin(1, 90), Internal);
+  EXPECT_CODE(writer_->wasCommitted(1, 90), Internal);
+  first.reset();
+  EXPECT_FALSE(reader_->task(1)->has_value());
+  // An error ends it at once: its locks are gone although the object lives.
+  first = begin();
+  ASSERT_OK(first->insertTasks(std::vector{sampleTask(1)}));
+  EXPECT_CODE(first->storeTaskStates(std::vector{endedState(99)}), Corrupt);
+  insert({sampleTask(2)});
+  EXPECT_CODE(first->commit(), Corrupt);
+  EXPECT_FALSE(reader_->task(1)->has_value());
+  EXPECT_TRUE(reader_->task(2)->has_value());
+}
+
 // Attempts read back whole, oldest first.
 TEST_P(DaoContract, AttemptsReadBackOldestFirst) {
   AttemptRecord first = sampleAttempt(3, 1, "r1");
