@@ -47,7 +47,7 @@ class ZkFailoverTest : public testing::Test {
   std::string hosts() const { return sharedZookeeper().connect(); }
   // A cluster of the run's own.
   const std::string& cluster() const { return cluster_; }
-  std::string root() const { return "/baton/" + cluster(); }
+  std::string root() const { return ha::ZkPaths({}, cluster()).root; }
   void init(const std::string& where = {}) {
     const Status status = initTestCluster(where.empty() ? hosts() : where, table_, cluster());
     ASSERT_TRUE(status.ok()) << status.text();
@@ -175,6 +175,32 @@ TEST_F(ZkFailoverTest, LeaderOutlivesTheEnsemble) {
       << ha::toString(m1_->state()) << " " << ha::toString(m2_->state());
   const TestMaster& leader = m1_->active() ? *m1_ : *m2_;
   EXPECT_EQ(leader.epoch(), table_.row().epoch);
+}
+
+// BUG-091: a rolling restart of the ensemble changes no role, and the watches still work after it.
+TEST_F(ZkFailoverTest, RollingRestartChangesNoRoleAndKeepsTheWatches) {
+  ZookeeperServer own(BATON_SOURCE_DIR "/scripts/private_zookeeper.sh", 3);
+  init(own.connect());
+  m1_ = master("m1", own.connect());
+  ASSERT_TRUE(eventually([&] { return m1_->active(); }, kLong));
+  m2_ = master("m2", own.connect());
+  ASSERT_TRUE(eventually([&] { return m2_->standby(); }, kLong));
+  for (int member = 1; member <= 3; ++member) {
+    own.stopMember(member);
+    own.startMember(member);
+    ASSERT_TRUE(eventually(
+        [&] {
+          return m1_->active() && m1_->failover->stats().session_state == "connected" &&
+                 m2_->failover->stats().session_state == "connected";
+        },
+        kLong))
+        << member;
+  }
+  EXPECT_EQ(m1_->service.demotes(), 0);
+  EXPECT_EQ(m1_->epoch(), 1U);
+  RawClient raw(own.connect());
+  ASSERT_EQ(raw.remove(root() + "/lock"), ZOK);
+  EXPECT_TRUE(eventually([&] { return m2_->active(); }, kSession + Millis(2000)));
 }
 
 // BUG-073: short cuts of the leader's link, same session: it leads again each time, and nobody

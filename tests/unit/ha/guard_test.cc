@@ -3,11 +3,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 
 #include "common/base/stop_point.h"
+#include "ha/liveness_guard.h"
 #include "ha/permission_cell.h"
 #include "ha/time_jump_detector.h"
+#include "tests/support/fake_service.h"
 
 namespace baton::test {
 namespace {
@@ -21,6 +24,24 @@ TEST(TimeJumpDetectorTest, OnlyLongGapsAreJumps) {
   EXPECT_FALSE(jumps.tick(now += Millis(250)));
   EXPECT_EQ(jumps.tick(now += Millis(251)), Millis(251));
   EXPECT_FALSE(jumps.tick(now += Millis(50)));
+}
+
+// A role that does not end in time takes the process with it; what is in time does not.
+TEST(LivenessGuardTest, OverrunLimitStopsTheProcess) {
+  SystemClock clock;
+  std::atomic<int64_t> limit_us{toMicros(BootTime::max())};
+  std::atomic<uint64_t> turns{0};
+  std::atomic<int> stops{0};
+  ha::LivenessGuard::Hooks hooks;
+  hooks.jumped = [](Millis) {};
+  hooks.progress = [&] { return ++turns; };
+  hooks.hard_limit = [&] { return BootTime(Micros(limit_us.load())); };
+  hooks.fail_stop = [&](const std::string&) { ++stops; };
+  const ha::LivenessGuard guard(clock, std::move(hooks));
+  EXPECT_TRUE(eventually([&] { return turns > 8; }, Millis(5000)));
+  EXPECT_EQ(stops, 0);
+  limit_us = toMicros(clock.bootNow());
+  EXPECT_TRUE(eventually([&] { return stops > 0; }, Millis(5000)));
 }
 
 // A grant that was decided before a suspension was seen must not undo it.
