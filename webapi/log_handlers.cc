@@ -122,7 +122,11 @@ Result<std::shared_ptr<WorkerLogReader>> LogHandlers::readerFor(const Call& call
 }
 
 void LogHandlers::ask(const Call& call, std::function<void()> work) {
-  if (pool_.tryPost(std::move(work))) return;
+  const bool posted = pool_.tryPost([this, call, work = std::move(work)] {
+    if (!stopping_) return work();
+    call.fail(Error(ErrorCode::Cancelled, "this master is stopping"));
+  });
+  if (posted) return;
   call.fail(Error::make(ErrorCode::Overloaded, "too many requests for outputs wait already"));
 }
 
@@ -166,7 +170,8 @@ void LogHandlers::startDownload(const Call& call, const std::shared_ptr<WorkerLo
   response.source_length = size;
   response.source = [this, state](size_t max, net::BodyDone done) {
     if (state->buffered()) return done(state->take(max));
-    // When the pool is full the lambda goes, `done` with it, and the connection is cut.
+    // Where `done` goes uncalled the connection is cut, so that nobody takes a part for the whole.
+    if (stopping_) return;
     pool_.tryPost([state, max, done = std::move(done)] { done(state->next(max)); });
   };
   call.reply(std::move(response));

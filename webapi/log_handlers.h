@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +21,7 @@ class LogHandlers {
  public:
   struct Options {
     std::string worker_token;
-    Micros worker_timeout{10'000'000};  // For one read.
+    Micros worker_timeout{5'000'000};  // For one read.
     size_t threads = 4;
     size_t queue_max = 64;
   };
@@ -27,6 +29,8 @@ class LogHandlers {
   // References outlive this.
   LogHandlers(master::api::TaskPort& tasks, master::api::HostPort& hosts, Options options);
   void bindTo(Router& router);
+  // From now on no read begins; what would need one is refused. Any thread.
+  void beginStop() noexcept { stopping_ = true; }
   // Waits for reads in flight. Any number of times.
   void stop() noexcept { pool_.stop(); }
 
@@ -44,6 +48,7 @@ class LogHandlers {
   master::api::TaskPort& tasks_;
   master::api::HostPort& hosts_;
   const Options options_;
+  std::atomic<bool> stopping_{false};
   net::TaskPool pool_;
 };
 

@@ -105,7 +105,8 @@ void WebServer::drain() {
 
 void WebServer::onStop() noexcept {
   if (!parts_) return;
-  // Reads of logs in flight are bounded by their deadline; a body that waits for one is cut.
+  // Reads of logs in flight end by their deadline while the others are drained.
+  parts_->logs.beginStop();
   parts_->server.stop(options_.drain_patience);
   parts_->logs.stop();
 }

@@ -37,8 +37,8 @@ class WebServer final : public Service {
     size_t pool_threads = 8;
     size_t connections_max = 16'000;
     size_t body_bytes_max = 16 * 1024 * 1024;
-    Micros drain_patience{5'000'000};   // For requests in flight at stop().
-    Micros worker_timeout{10'000'000};  // For one read of a worker's log.
+    Micros drain_patience{5'000'000};  // For requests in flight at stop().
+    Micros worker_timeout{5'000'000};  // For one read of a worker's log.
   };
 
   WebServer(Ports ports, Options options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/base/json.h"
 #include "net/target_guard.h"
 #include "webapi/query_reader.h"
 
@@ -43,13 +44,22 @@ WorkerLogReader::WorkerLogReader(LogLocation location, std::string worker_token,
       client_(clientOptions()) {}
 
 Result<LogPiece> WorkerLogReader::read(uint64_t offset, uint64_t limit) {
+  return readUntil(clock_.bootNow() + timeout_, offset, limit);
+}
+
+Result<LogPiece> WorkerLogReader::readUntil(BootTime deadline, uint64_t offset, uint64_t limit) {
+  const Micros left = deadline - clock_.bootNow();
+  if (left.count() <= 0) {
+    return Error::make(ErrorCode::DeadlineExceeded, "the worker {} did not answer in time",
+                       location_.worker_address);
+  }
   ASSIGN_OR_RETURN(const net::HttpEndpoint endpoint, endpointOf(location_.worker_address));
   net::HttpRequest request;
   request.target =
       fmt::format("/api/v1/attempts/{}/{}/logs?stream={}&offset={}&limit={}", location_.task_id,
                   location_.attempt, location_.stream, offset, limit);
   request.headers.add("Authorization", fmt::format("Bearer {}", worker_token_));
-  ASSIGN_OR_RETURN(net::HttpResponse response, client_.send(endpoint, request, timeout_, true));
+  ASSIGN_OR_RETURN(net::HttpResponse response, client_.send(endpoint, request, left, true));
   LogPiece piece;
   for (const std::string_view name : kFactFields) {
     if (const std::string* value = response.headers.find(name)) {
@@ -78,12 +88,13 @@ Result<LogPiece> WorkerLogReader::read(uint64_t offset, uint64_t limit) {
 }
 
 Result<LogPiece> WorkerLogReader::readTail(int64_t lines, uint64_t bytes_max, uint64_t& offset) {
-  ASSIGN_OR_RETURN(LogPiece tail, read(0, 1));
+  const BootTime deadline = clock_.bootNow() + timeout_;
+  ASSIGN_OR_RETURN(LogPiece tail, readUntil(deadline, 0, 1));
   offset = tail.size.value_or(0);
   tail.bytes.clear();
   while (offset > 0 && tail.bytes.size() < bytes_max && tailBegin(tail.bytes, lines) == 0) {
     const uint64_t step = std::min({kTailStepBytes, offset, bytes_max - tail.bytes.size()});
-    ASSIGN_OR_RETURN(LogPiece before, read(offset - step, step));
+    ASSIGN_OR_RETURN(LogPiece before, readUntil(deadline, offset - step, step));
     if (before.bytes.size() != step) {
       return Error::unavailable("the output became shorter while it was read");
     }

@@ -30,6 +30,7 @@ struct LogPiece {
 // that a worker that hangs costs no more than its deadline. One thread at a time.
 class WorkerLogReader {
  public:
+  // `timeout`: for each call of read or readTail.
   WorkerLogReader(LogLocation location, std::string worker_token, Micros timeout);
 
   // Bytes from `offset` on, at most `limit`; none behind the end. Errors: Unavailable (the worker
@@ -42,6 +43,9 @@ class WorkerLogReader {
   const LogLocation& location() const { return location_; }
 
  private:
+  Result<LogPiece> readUntil(BootTime deadline, uint64_t offset, uint64_t limit);
+
+  const SystemClock clock_;
   const LogLocation location_;
   const std::string worker_token_;
   const Micros timeout_;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <future>
 
 #include "net/http_server.h"
@@ -30,6 +31,11 @@ class FakeWorker {
     return asked_;
   }
 
+  void waitAsked(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(10), [&] { return asked_.size() >= count; });
+  }
+
   // Set before a request.
   std::string text;
   std::atomic<int> status{200};
@@ -39,6 +45,7 @@ class FakeWorker {
   void serve(const net::HttpRequest& request, const net::Responder& responder) {
     std::lock_guard lock(mutex_);
     asked_.push_back(request);
+    changed_.notify_all();
     if (hang) {
       hung_.push_back(responder);
       return;
@@ -54,6 +61,7 @@ class FakeWorker {
   }
 
   std::mutex mutex_;
+  std::condition_variable changed_;
   std::vector<net::HttpRequest> asked_;
   std::vector<net::Responder> hung_;
   net::HttpServer server_;
@@ -180,6 +188,32 @@ TEST_F(LogProxyTest, AHangingWorkerHoldsUpNobodyElse) {
   }
   EXPECT_EQ(get("/api/v1/tasks/7/attempts").status, 200);
   for (auto& status : waiting) EXPECT_EQ(status.get(), 503);
+}
+
+// A stop does not wait for a worker that hangs longer than for one deadline; nobody is left without
+// an answer.
+TEST_F(LogProxyTest, AStopIsNotHeldUpByAHangingWorker) {
+  worker_.hang = true;
+  std::vector<std::future<bool>> waiting;
+  const uint16_t port = server_->port();
+  for (int i = 0; i < 40; ++i) {
+    waiting.push_back(std::async(std::launch::async, [port] {
+      net::HttpClient client;
+      net::HttpRequest request;
+      request.target = "/api/v1/tasks/7/logs?tail=5";
+      request.headers.add("Authorization", std::string("Bearer ").append(kClientToken));
+      const auto response = client.send({.host = "127.0.0.1", .port = port, .addresses = {}},
+                                        request, Micros(10'000'000));
+      return !response.ok() || response->status == 503;
+    }));
+  }
+  worker_.waitAsked(1);
+  const SystemClock clock;
+  const BootTime begun = clock.bootNow();
+  server_->stop();
+  // 40 requests on 4 threads would take 10 deadlines of 0.3 s one after the other.
+  EXPECT_LT((clock.bootNow() - begun).count(), 2'500'000);
+  for (auto& refused : waiting) EXPECT_TRUE(refused.get());
 }
 
 // No spelling of a path or parameter reaches a worker as anything but numbers and two words.
