@@ -56,6 +56,7 @@ void FakeMaster::handle(const net::HttpRequest& request, const net::Responder& r
     return responder.reply(net::HttpResponse::problem(503, "not_active", "standby"));
   }
   if (status_ != 0) {
+    ++refusals_;
     return responder.reply(net::HttpResponse::problem(status_, "refused", "by the test"));
   }
   const std::string prefix = "/api/v1/runners/";
@@ -82,9 +83,20 @@ HeartbeatReply FakeMaster::reply(const HeartbeatRequest& request) {
     return reply;
   }
   if (request.status != RunnerStatus::Idle) reply.command = Command::Reset;
+  const auto open = open_.find(request.runner_id);
+  if (open != open_.end()) {
+    // An order that the runner never accepted goes out again; any other report ends it.
+    if (request.last_order != open->second.key) {
+      reply.command = Command::RunNew;
+      reply.order = open->second;
+      return reply;
+    }
+    open_.erase(open);
+  }
   if (!orders_.empty()) {
     reply.command = Command::RunNew;
     reply.order = orders_.front();
+    open_[request.runner_id] = orders_.front();
     orders_.pop_front();
   }
   return reply;
@@ -110,6 +122,11 @@ std::optional<HeartbeatRequest> FakeMaster::closing(TaskId task) const {
     if (one.status == RunnerStatus::Idle && one.current.task_id == task) return one;
   }
   return std::nullopt;
+}
+
+size_t FakeMaster::refusals() const {
+  std::lock_guard lock(mutex_);
+  return refusals_;
 }
 
 size_t FakeMaster::timesRunning(TaskId task) const {

@@ -36,6 +36,8 @@ class FakeMaster {
   // The closing IDLE of that task.
   std::optional<HeartbeatRequest> closing(TaskId task) const;
   size_t timesRunning(TaskId task) const;
+  // Heartbeats that got the status of answerWith().
+  size_t refusals() const;
 
  private:
   void handle(const net::HttpRequest& request, const net::Responder& responder);
@@ -48,8 +50,10 @@ class FakeMaster {
   bool active_ = true;
   Epoch epoch_ = 1;
   int status_ = 0;
+  size_t refusals_ = 0;
   int64_t interval_ms_ = 200;
   std::deque<Order> orders_;
+  std::map<std::string, Order> open_;  // By runner: sent, and not known to have ended.
   std::set<TaskId> stops_;
   std::vector<HeartbeatRequest> reports_;
 };
