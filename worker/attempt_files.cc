@@ -47,7 +47,7 @@ std::string logFile(const AttemptKey& key, LogStream stream) {
 }
 
 std::string workFolder(const AttemptKey& key) {
-  return fmt::format("attempts/{}/{}", key.task_id, key.attempt);
+  return fmt::format("{}/{}.{}", kWorkRoot, key.task_id, key.attempt);
 }
 
 Status makeFolders(int base_fd, const std::string& path) {

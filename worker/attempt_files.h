@@ -14,9 +14,11 @@ std::string_view toString(LogStream stream);  // "stdout"
 std::string logFolder(const AttemptKey& key);
 // "logs/17/1/stdout"
 std::string logFile(const AttemptKey& key, LogStream stream);
-// "attempts/17/1": the working directory, with the script and the output values in it.
+// "attempts/17.1": the working directory, with the script and the output values in it. It lives no
+// longer than its attempt; one level saves the disk half of the work.
 std::string workFolder(const AttemptKey& key);
 
+inline constexpr const char* kWorkRoot = "attempts";
 inline constexpr const char* kScriptName = ".baton-script";
 inline constexpr const char* kOutputName = ".baton-output";
 

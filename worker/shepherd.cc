@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kAcknowledgedMax = 10'000;
 constexpr Millis kOrphanDelay{20};
+constexpr Millis kRemovalDelay{250};
 constexpr Millis kOldLinkPatience{5'000};
 
 }  // namespace
@@ -74,6 +75,13 @@ Status Shepherd::open() {
   }
   RETURN_IF_ERROR(watchChildren());
   RETURN_IF_ERROR(listenOnSocket());
+  // What a former shepherd could not clear up goes under another name first, out of the way of
+  // the attempts to come.
+  const std::string old = fmt::format("{}.old-{}", kWorkRoot, getpid());
+  if (renameat(dir_.get(), kWorkRoot, dir_.get(), old.c_str()) == 0) {
+    removals_.push_back(old);
+    removeFolders();
+  }
   idle_timer_ = loop_->callAfter(options_.idle_exit, [this] { checkIdle(); });
   return {};
 }
@@ -232,41 +240,53 @@ void Shepherd::forget(const AttemptKey& key) {
     acknowledged_.erase(acknowledged_order_.front());
     acknowledged_order_.pop_front();
   }
-  removeWorkFolder(key);
+  removals_.push_back(workFolder(key));
+  if (removal_timer_ == 0) {
+    removal_timer_ = loop_->callAfter(kRemovalDelay, [this] { removeFolders(); });
+  }
   if (quit_) checkIdle();
 }
 
-void Shepherd::removeWorkFolder(const AttemptKey& key) {
-  const std::string folder = workFolder(key);
-  for (const char* name : {kScriptName, kOutputName}) {
-    unlinkat(dir_.get(), (folder + "/" + name).c_str(), 0);
-  }
-  if (unlinkat(dir_.get(), folder.c_str(), AT_REMOVEDIR) != 0 && errno == ENOTEMPTY) {
-    // The task left files: removing many must not hold up the other attempts.
-    if (fork() == 0) {
-      removeTree(dir_.get(), folder);
+// A child does it, many at once: removing folders waits for the disk, and a task may have left
+// millions of files.
+void Shepherd::removeFolders() {
+  removal_timer_ = 0;
+  if (removals_.empty()) return;
+  if (remover_ == 0) {
+    remover_ = fork();
+    if (remover_ == 0) {
+      lock_.reset();  // It must not seem to be a living shepherd.
+      for (const std::string& folder : removals_) removeTree(dir_.get(), folder);
       _exit(0);
     }
+    if (remover_ > 0) {
+      removals_.clear();
+      return;
+    }
+    remover_ = 0;
   }
-  unlinkat(dir_.get(), folder.substr(0, folder.rfind('/')).c_str(), AT_REMOVEDIR);
+  removal_timer_ = loop_->callAfter(kRemovalDelay, [this] { removeFolders(); });
+}
+
+bool Shepherd::reap(pid_t child) {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG) != 0) return true;
+  if (info.si_pid == 0) return false;
+  if (child == remover_) remover_ = 0;
+  return true;
 }
 
 void Shepherd::reapOrphans() {
   reap_due_ = false;
   for (const pid_t child : readChildren(getpid())) {
-    if (!by_pid_.contains(child)) {
-      waitid(P_PID, static_cast<id_t>(child), nullptr, WEXITED | WNOHANG);
-    }
+    if (!by_pid_.contains(child)) reap(child);
   }
 }
 
 std::vector<pid_t> Shepherd::adoptedChildren(const ShepherdAttempt& attempt) {
   std::vector<pid_t> adopted;
   for (const pid_t child : readChildren(getpid())) {
-    if (by_pid_.contains(child)) continue;
-    siginfo_t info{};
-    if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG) != 0) continue;
-    if (info.si_pid != 0) continue;  // It was dead.
+    if (by_pid_.contains(child) || reap(child) || child == remover_) continue;
     const auto stat = readProcStat(child);
     if (!stat) continue;
     const pid_t main = attempt.pid();
@@ -303,6 +323,7 @@ void Shepherd::checkIdle() {
     }
     return;
   }
+  removeFolders();
   loop_->stop();
 }
 

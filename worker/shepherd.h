@@ -53,9 +53,11 @@ class Shepherd {
   void onEnded(EndedNote note);
   void send(const ShepherdNote& note);
   void forget(const AttemptKey& key);
-  void removeWorkFolder(const AttemptKey& key);
+  void removeFolders();
   bool isKnown(const AttemptKey& key) const;
   void reapOrphans();
+  // True when the child was dead; it has been reaped then.
+  bool reap(pid_t child);
   std::vector<pid_t> adoptedChildren(const ShepherdAttempt& attempt);
   void compactRecords();
   void checkIdle();
@@ -82,6 +84,9 @@ class Shepherd {
   bool greeted_ = false;                      // The daemon has got the whole picture.
   bool quit_ = false;
   bool reap_due_ = false;
+  std::vector<std::string> removals_;  // Folders of attempts that are over.
+  pid_t remover_ = 0;                  // The child that removes some, or 0.
+  net::EventLoop::TimerId removal_timer_ = 0;
   net::EventLoop::TimerId idle_timer_ = 0;
   net::EventLoop::TimerId promote_timer_ = 0;
 };

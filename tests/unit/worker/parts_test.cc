@@ -96,7 +96,7 @@ TEST(TaskEnvironmentTest, HasTheDocumentedVariablesOnly) {
   EXPECT_EQ(taskEnvironment(environmentInput(), {}),
             (std::vector<std::string>{
                 "BATON_ATTEMPT=4", "BATON_EPOCH=12",
-                "BATON_OUTPUT=/data/attempts/17/4/.baton-output", "BATON_RUNNER=host-a:3",
+                "BATON_OUTPUT=/data/attempts/17.4/.baton-output", "BATON_RUNNER=host-a:3",
                 "BATON_TASK_ID=17", "BATON_WORKER=host-a", "HOME=/home/jo", "LANG=C.UTF-8",
                 "LOGNAME=jo", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                 "SHELL=/bin/sh", "TZ=Asia/Tokyo", "USER=jo"}));
