@@ -1,5 +1,7 @@
 #include "tests/support/mariadb_server.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -25,6 +27,7 @@ Result<std::unique_ptr<MariadbServer>> MariadbServer::start() {
   std::string folder = (std::filesystem::temp_directory_path() / "baton-mdb-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) return Error::internal("mkdtemp failed: {}", folder);
   std::unique_ptr<MariadbServer> server(new MariadbServer(folder));
+  RETURN_IF_ERROR(server->endWithThisProgram());
   RETURN_IF_ERROR(server->script("start"));
   std::ofstream(server->dir_ / "admin.cnf")
       << "[client]\nuser=root\npassword=" << server->readFile("root_password") << "\n";
@@ -35,6 +38,13 @@ MariadbServer::~MariadbServer() {
   (void)script("kill");
   std::error_code ignored;
   std::filesystem::remove_all(dir_, ignored);
+}
+
+Status MariadbServer::endWithThisProgram() {
+  return runCommand(fmt::format(
+      "setsid sh -c 'tail --pid={0} -f /dev/null; {1} kill {2}; rm -rf {2}' >/dev/null 2>&1 "
+      "</dev/null &",
+      ::getpid(), BATON_SOURCE_DIR "/scripts/private_mariadb.sh", dir_.string()));
 }
 
 Status MariadbServer::script(const std::string& action) {

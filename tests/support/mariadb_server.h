@@ -34,6 +34,8 @@ class MariadbServer {
  private:
   explicit MariadbServer(std::filesystem::path dir) : dir_(std::move(dir)) {}
   Status script(const std::string& action);
+  // A test program that is killed must not leave a server behind.
+  Status endWithThisProgram();
   std::string readFile(const std::string& name) const;
 
   const std::filesystem::path dir_;

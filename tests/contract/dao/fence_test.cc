@@ -57,9 +57,12 @@ TEST_P(DaoContract, NothingOfTheOldEpochAppearsAfterTheBump) {
   TaskId next_id = 0;
   for (uint64_t epoch = 1; epoch <= 6; ++epoch) {
     std::atomic<int> commits{0};
+    std::atomic<bool> is_bumped{false};
+    int after_bump = 0;  // Ends the loop of a master that nobody stops.
     Status last;
     std::thread old_master([&] {
-      for (uint64_t batch = 1; last.ok(); ++batch) {
+      for (uint64_t batch = 1; last.ok() && after_bump < 50; ++batch) {
+        if (is_bumped) ++after_bump;
         auto txn = writer_->begin(epoch, batch);
         last = txn.status();
         if (last.ok()) last = (*txn)->insertTasks(std::vector{sampleTask(++next_id)});
@@ -75,9 +78,11 @@ TEST_P(DaoContract, NothingOfTheOldEpochAppearsAfterTheBump) {
       bumped = epochs_->bump(claimOf(epoch + 1, epoch), true);
     } while (!bumped.ok() && bumped.error().code() == ErrorCode::Busy);
     EXPECT_OK(bumped);
+    is_bumped = true;
     const std::string count = "SELECT COUNT(*) FROM task WHERE epoch=" + std::to_string(epoch);
     const int64_t at_bump = rawNumber(count);
     old_master.join();
+    ASSERT_FALSE(last.ok()) << "the old master was not stopped";
     EXPECT_TRUE(last.error().code() == ErrorCode::Fenced ||
                 last.error().code() == ErrorCode::Unavailable)
         << last.text();
