@@ -58,11 +58,11 @@ Result<RunnerRegistry::Arrival> RunnerRegistry::arrive(const HeartbeatRequest& r
                  "is missing; only plain clients (heartbeat.plain_clients) may leave it out",
                  request.incarnation ? "seq" : "incarnation");
   }
-  if (!plain && (!request.incarnation || !request.seq || !request.has_last_order ||
-                 request.journal_id.empty() || request.worker_id.empty())) {
-    const char* missing = !request.incarnation       ? "incarnation"
-                          : !request.seq             ? "seq"
-                          : !request.has_last_order  ? "last_order"
+  // An absent last_order says that the runner has never accepted any.
+  if (!plain && (!request.incarnation || !request.seq || request.journal_id.empty() ||
+                 request.worker_id.empty())) {
+    const char* missing = !request.incarnation         ? "incarnation"
+                          : !request.seq               ? "seq"
                           : request.journal_id.empty() ? "journal_id"
                                                        : "worker_id";
     return Error(ErrorCode::InvalidArgument, "is missing", missing);
