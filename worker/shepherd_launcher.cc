@@ -53,8 +53,14 @@ Result<pid_t> spawnShepherd(const ShepherdLaunch& launch, int answer_fd) {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   // It never learns the daemon's secrets: they could be in the environment.
-  std::array<char, 32> path{"PATH=/usr/bin:/bin"};
-  std::array<char*, 2> environment{path.data(), nullptr};
+  std::vector<std::string> variables{"PATH=/usr/bin:/bin"};
+#if BATON_MUTANTS
+  if (const char* name = getenv("BATON_MUTANT"))
+    variables.push_back(fmt::format("BATON_MUTANT={}", name));
+#endif
+  std::vector<char*> environment;
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  environment.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);

@@ -325,6 +325,24 @@ TEST_F(DaemonTest, FollowsTheMasterOfTheHigherEpoch) {
   EXPECT_FALSE(std::filesystem::exists(path("ran")));
 }
 
+// An order under an epoch below the highest seen is dropped, over a restart too.
+TEST_F(DaemonTest, DropsOrdersOfALowerEpoch) {
+  master_->lead(true, 5);
+  startDaemon();
+  master_->submit(order(1, "exit 0"));
+  awaitResult(1);
+  daemon_.reset();
+  master_->lead(true, 4);
+  master_->submit(order(2, "touch " + path("ran")));
+  startDaemon();
+  const size_t seen = master_->reports().size();
+  eventually("more beats", [&] { return master_->reports().size() > seen + 4; });
+  EXPECT_FALSE(std::filesystem::exists(path("ran")));
+  EXPECT_EQ(master_->timesRunning(2), 0U);
+  master_->lead(true, 6);
+  EXPECT_EQ(awaitResult(2).status, RunnerStatus::Finished);
+}
+
 // An answer other than 200 counts as none; the worker goes on trying and loses nothing.
 TEST_F(DaemonTest, SurvivesRefusals) {
   startDaemon();
