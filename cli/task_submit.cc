@@ -190,6 +190,9 @@ Result<Json> taskFromOptions(const SubmitOptions& options, std::istream& in, Wal
 }
 
 int taskSubmit(Session& session, const SubmitOptions& options) {
+  if (!options.wait_timeout.empty() && (options.follow || !options.wait)) {
+    return session.fail(Error::invalidArgument("--wait-timeout belongs to --wait"));
+  }
   FileTasks tasks;
   if (!options.file.empty()) {
     if (const Status fits = checkFileOptions(options); !fits.ok())
