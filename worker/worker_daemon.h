@@ -22,6 +22,7 @@ namespace baton::worker {
 
 // The daemon of one host: N execution slots on one event loop, the journal, the shepherd's other
 // end and the log server. Tasks belong to the shepherd: they outlive this, however it ends.
+// Started and stopped once; whoever wants it again makes another.
 // Thread: start and stop are the owner's; everything else lives on the thread "worker".
 class WorkerDaemon {
  public:
@@ -86,6 +87,7 @@ class WorkerDaemon {
   bool shepherd_continued_ = false;  // It lived before us: what it has no record of never ran.
   std::vector<AttemptKey> lost_;     // On record by a shepherd that is dead.
   bool leaving_ = false;
+  bool foreign_logged_ = false;
   BootTime figures_due_{};
   net::EventLoop::TimerId reattach_timer_ = 0;
   NamedThread thread_;  // Last: gone before anything it uses.
