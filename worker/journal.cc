@@ -18,7 +18,6 @@ namespace {
 
 constexpr const char* kJournalTemp = "journal.new";
 constexpr size_t kBatchBytes = 8 * 1024 * 1024;
-constexpr size_t kReserveBytes = 1024 * 1024;
 
 Error fileError(const std::string& what, int error) {
   return Error::make(error == ENOSPC ? ErrorCode::StorageFull : ErrorCode::Unavailable, "{}: {}",
@@ -359,9 +358,8 @@ Status Journal::rewrite() {
   RETURN_IF_ERROR(writeAt(fd.get(), bytes, 0));
   // Room for what follows, taken while there is some: a full disk must not stop the journal. A
   // file system that can't do it does without.
-  [[maybe_unused]] const int reserved =
-      fallocate(fd.get(), FALLOC_FL_KEEP_SIZE, 0,
-                static_cast<off_t>(bytes.size() + std::min(options_.compact_bytes, kReserveBytes)));
+  [[maybe_unused]] const int reserved = fallocate(
+      fd.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes.size() + options_.compact_bytes));
   if (fsync(fd.get()) != 0) return fileError("the journal can't be synced", errno);
   if (renameat(dir_.get(), kJournalTemp, dir_.get(), kFileName) != 0 || fsync(dir_.get()) != 0) {
     return fileError("the journal can't be put in place", errno);
