@@ -33,21 +33,18 @@ class LogCopier {
   }
   const std::string& attempt() const { return attempt_; }
 
-  // Copies what is there and was not copied yet.
+  // Copies what is there and was not copied yet. A stream that was never written to has no file:
+  // that is an error (NotFound) only when no other stream is there.
   Status copyNew() {
-    for (Stream& stream : streams_) {
-      if (stream.wanted) RETURN_IF_ERROR(copyStream(stream));
-    }
-    return {};
+    return forWanted([this](Stream& stream) { return copyStream(stream); });
   }
   Status copyTail(const std::string& lines) {
-    for (Stream& stream : streams_) {
-      if (!stream.wanted) continue;
+    return forWanted([&](Stream& stream) -> Status {
       ASSIGN_OR_RETURN(const webapi::ApiReply reply, fetch(stream, {{"tail", lines}}));
       write(stream, reply.body);
       stream.offset = numberIn(reply.headers.get("X-Baton-Log-Size"));
-    }
-    return {};
+      return {};
+    });
   }
 
  private:
@@ -57,6 +54,20 @@ class LogCopier {
     bool wanted = true;
   };
   using Fields = std::vector<std::pair<std::string, std::string>>;
+
+  template <typename Copy>
+  Status forWanted(Copy copy) {
+    Status missing;
+    bool found = false;
+    for (Stream& stream : streams_) {
+      if (!stream.wanted) continue;
+      const Status copied = copy(stream);
+      if (!copied.ok() && copied.error().code() != ErrorCode::NotFound) return copied;
+      if (copied.ok()) found = true;
+      if (!copied.ok()) missing = copied;
+    }
+    return found ? Status() : missing;
+  }
 
   Result<webapi::ApiReply> fetch(const Stream& stream, Fields fields) {
     fields.emplace_back("stream", stream.name);

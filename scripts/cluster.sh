@@ -11,7 +11,7 @@
 #   cluster.sh down [--purge]                  ends everything; --purge removes the folder too
 #
 # Each takes --dir D (default: baton-cluster in the folder for temporary files).
-# BATON_BIN names the program (default: build/release/baton).
+# BATON_BIN names the program (default: the one of `up`, which takes build/release/baton).
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -43,6 +43,8 @@ for number in "$masters" "$workers" "$runners"; do
   [[ $number =~ ^[1-9][0-9]*$ ]] || fail "\"$number\" is no number from 1"
 done
 case $dir in /*) ;; *) dir=$PWD/$dir ;; esac
+# Later commands use the program that the cluster was made with.
+if [ -z "${BATON_BIN:-}" ] && [ -s "$dir/program" ]; then baton=$(cat "$dir/program"); fi
 
 # "pid start-ticks" of a process: a recycled pid has other ticks.
 mark_of() {
@@ -138,10 +140,14 @@ start_process() {
   [ -d "$dir/$name" ] || fail "there is no $name under $dir"
   if alive "$name" >/dev/null; then echo "$name is running"; return 0; fi
   # Its own session: a Ctrl-C that is meant for the script reaches nobody else.
+  [ -x "$baton" ] || fail "$baton is missing; scripts/build.sh makes it"
   setsid "$baton" "$verb" --config "$dir/$name/$verb.yaml" </dev/null >>"$dir/$name/log" 2>&1 &
   pid=$!
-  mark_of "$pid" >"$dir/$name/pid" || { tail -n 5 "$dir/$name/log" >&2; fail "$name did not start"; }
+  mark_of "$pid" >"$dir/$name/pid" || true
   disown "$pid" 2>/dev/null || true
+  # What is wrong with settings or ports shows at once.
+  sleep 0.2
+  alive "$name" >/dev/null || { tail -n 5 "$dir/$name/log" >&2; fail "$name did not start"; }
 }
 
 role_of() {
@@ -164,7 +170,7 @@ master_with_role() {
 shepherd_of() {
   local proc command
   for proc in /proc/[0-9]*; do
-    command=$(tr '\0' ' ' <"$proc/cmdline" 2>/dev/null) || continue
+    command=$({ tr '\0' ' ' <"$proc/cmdline"; } 2>/dev/null) || continue
     case $command in *" shepherd "*"--dir $dir/$1/data"*) echo "${proc#/proc/}"; return 0 ;; esac
   done
   return 1
@@ -173,7 +179,7 @@ shepherd_of() {
 tasks_of() {
   local proc
   for proc in /proc/[0-9]*; do
-    if tr '\0' '\n' <"$proc/environ" 2>/dev/null | grep -qF "=$dir/$1/data/"; then
+    if { tr '\0' '\n' <"$proc/environ"; } 2>/dev/null | grep -qF "=$dir/$1/data/"; then
       echo "${proc#/proc/}"
     fi
   done
@@ -184,6 +190,7 @@ up() {
   [ ! -e "$dir/token" ] || fail "$dir holds a cluster; \"cluster.sh down --purge --dir $dir\" removes it"
   mkdir -p "$dir"
   chmod 700 "$dir"
+  realpath "$baton" >"$dir/program"
   secret_file "$dir/token"
   secret_file "$dir/worker_token"
   trap 'echo "cluster.sh: up failed; ending what was started" >&2; down' ERR
@@ -246,9 +253,21 @@ kill_one() {
   echo "sent $signal to $name (pid $pid)"
 }
 
+# Members keep their data and ports; they start together, because each waits for a quorum.
+zookeeper() {
+  local member waits=() failed=
+  if [ "$1" = stop ]; then "$here/private_zookeeper.sh" stop "$dir/zk"; return; fi
+  for member in "$dir"/zk/[0-9]*; do
+    "$here/private_zookeeper.sh" start-member "$dir/zk" "$(basename "$member")" &
+    waits+=($!)
+  done
+  for member in "${waits[@]}"; do wait "$member" || failed=yes; done
+  [ -z "$failed" ]
+}
+
 service() {
   case ${words[1]:-} in
-    zk) "$here/private_zookeeper.sh" "$1" "$dir/zk" ;;
+    zk) zookeeper "$1" ;;
     db) "$here/private_mariadb.sh" "$1" "$dir/db" ;;
     master|worker)
       [ "$1" = start ] || { signal=TERM; kill_one; return; }

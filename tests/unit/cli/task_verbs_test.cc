@@ -225,6 +225,16 @@ TEST_F(TaskVerbsTest, LogsAreCopiedByteForByte) {
   EXPECT_EQ(cluster_.err.str(), "oops\n");
 }
 
+// A task that never wrote to one of its streams has output all the same.
+TEST_F(TaskVerbsTest, StreamThatWasNeverWrittenIsEmpty) {
+  cluster_.on("GET /api/v1/tasks/5/logs", {{200, "hi\n", "3"}, {404, "not_found"}});
+  EXPECT_EQ(cluster_.run({"task", "logs", "5"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "hi\n");
+  EXPECT_EQ(cluster_.err.str(), "");
+  cluster_.on("GET /api/v1/tasks/6/logs", {{404, "not_found"}});
+  EXPECT_EQ(cluster_.run({"task", "logs", "6"}), kExitNotFound);
+}
+
 // A log that comes in pieces must be asked for from where the last one ended.
 TEST_F(TaskVerbsTest, LongLogsComeInPieces) {
   cluster_.on("GET /api/v1/tasks/5/logs", {{200, "abc", "7"}, {200, "defg", "7"}});
@@ -244,6 +254,7 @@ TEST_F(TaskVerbsTest, FollowGoesOverRetries) {
                                       {200, R"({"id":"5","status":"RUNNING","attempt":2})"},
                                       {200, R"({"id":"5","status":"FINISHED","attempt":2})"}});
   cluster_.on("GET /api/v1/tasks/5/logs", {{404, "not_found"},
+                                           {404, "not_found"},
                                            {200, "one", "3"},  // Attempt 1, caught up.
                                            {200, "", "0"},     // Its standard error.
                                            {200, "two", "3"},  // Attempt 2.
