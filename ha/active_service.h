@@ -24,7 +24,7 @@ struct Leadership {
 // What the service thinks of itself; read lock-free by the elector.
 struct Health {
   bool database_ok = true;
-  bool loop_ok = true;  // Dispatcher and writer made progress in the last 5 s.
+  bool loop_ok = true;  // The dispatcher made progress in the last 5 s.
 };
 
 // What zkFailover drives. All calls but freeze and health come from the role thread, one at a

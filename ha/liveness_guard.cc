@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kSilentTicksMax = 100;  // 5 s.
 constexpr int kOverLimitTicksMax = 5;
+// Long enough for the loop to move again in a process that was halted.
+constexpr int kUnhealthyTicksMax = 40;
 
 }  // namespace
 
@@ -37,12 +39,18 @@ void LivenessGuard::run(const std::stop_token& stop) {
   uint64_t progress = 0;
   int silent_ticks = 0;
   int over_limit_ticks = 0;
+  int unhealthy_ticks = 0;
   while (!stop.stop_requested()) {
     const BootTime now = clock_.bootNow();
     if (const auto gap = jumps.tick(now)) hooks_.jumped(*gap);
     const uint64_t seen = hooks_.progress();
     silent_ticks = seen == std::exchange(progress, seen) ? silent_ticks + 1 : 0;
     over_limit_ticks = now > hooks_.hard_limit() ? over_limit_ticks + 1 : 0;
+    unhealthy_ticks = hooks_.healthy() ? 0 : unhealthy_ticks + 1;
+    if (unhealthy_ticks >= kUnhealthyTicksMax) {
+      unhealthy_ticks = 0;
+      hooks_.fail_stop("the dispatcher has been silent for more than 5 s");
+    }
     if (silent_ticks >= kSilentTicksMax) {
       silent_ticks = 0;
       hooks_.fail_stop("the elector has been silent for 5 s");

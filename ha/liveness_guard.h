@@ -23,6 +23,7 @@ class LivenessGuard {
   struct Hooks {
     std::function<void(Millis gap)> jumped;
     std::function<uint64_t()> progress;    // Changes as long as the watched thread lives.
+    std::function<bool()> healthy;         // False while the service's own loop stands still.
     std::function<BootTime()> hard_limit;  // Of the role thread; BootTime::max() for none.
     std::function<void(const std::string&)> fail_stop;
   };

@@ -79,6 +79,7 @@ Status ZkFailover::start(IMasterActiveService& service) {
     post({TimeJumped{gap.count()}, suspension});
   };
   hooks.progress = [this] { return elector_turns_.load(std::memory_order_relaxed); };
+  hooks.healthy = [this] { return service_->health().loop_ok; };
   hooks.hard_limit = [this] { return role_->hardLimit(); };
   hooks.fail_stop = options_.fail_stop;
   guard_ = std::make_unique<LivenessGuard>(clock_, std::move(hooks));

@@ -77,8 +77,8 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   const recover::RecoveryCounts& recovered() const { return recovered_; }
   int64_t loadMs() const { return load_ms_; }
   bool open() const { return open_.load(std::memory_order_acquire); }
-  // Rises while dispatcher and writer are alive. Any thread.
-  uint64_t progress() const { return dispatcher_.progress() + writer_.progress(); }
+  // Rises as long as the dispatcher is alive. (The writer may rightly wait for the database.)
+  uint64_t progress() const { return dispatcher_.progress(); }
 
  private:
   class RecoveryStep;

@@ -41,6 +41,7 @@ Status LocalFailover::start(IMasterActiveService& service) {
   };
   // Nobody could take over from a thread that is silent; only an end that hangs is cut short.
   hooks.progress = [count = uint64_t{0}]() mutable { return ++count; };
+  hooks.healthy = [this] { return service_->health().loop_ok; };
   hooks.hard_limit = [this] { return BootTime(Micros(hard_limit_us_.load())); };
   hooks.fail_stop = options_.fail_stop;
   guard_ = std::make_unique<LivenessGuard>(clock_, std::move(hooks));

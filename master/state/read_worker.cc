@@ -26,6 +26,15 @@ void ReadWorker::onStop() noexcept {
   thread_.requestStopAndJoin();
 }
 
+void ReadWorker::runPendingForTest() {
+  std::vector<Job> jobs;
+  {
+    std::lock_guard lock(mutex_);
+    jobs.swap(jobs_);
+  }
+  for (Job& job : jobs) job(*reader_);
+}
+
 void ReadWorker::run(std::stop_token stop) {
   while (!stop.stop_requested()) {
     std::vector<Job> jobs;

@@ -22,6 +22,8 @@ class ReadWorker final : public Service {
   ~ReadWorker() override;
 
   void submit(Job job);  // Any thread; dropped after stop.
+  // Runs what is queued on the calling thread; for tests that drive it without a thread.
+  void runPendingForTest();
 
  protected:
   Status onStart() override;

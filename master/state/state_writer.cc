@@ -94,11 +94,7 @@ void StateWriter::run(std::stop_token stop) {
   while (!stop.stop_requested() && !halted_) {
     std::vector<Operation> batch = takeBatch(stop);
     progress_.fetch_add(1, std::memory_order_relaxed);
-    if (!batch.empty()) {
-      setAsideBlocked(batch);
-      if (!batch.empty() && !writeBatch(std::move(batch), stop)) break;
-    }
-    if (!blocked_.empty() && clock_.bootNow() >= blocked_due_) retryBlocked(stop);
+    if (!runOnce(std::move(batch), stop)) break;
   }
   // A halted writer keeps its thread until stop(), so that progress is still seen.
   while (!stop.stop_requested()) {
@@ -107,14 +103,37 @@ void StateWriter::run(std::stop_token stop) {
   }
 }
 
+bool StateWriter::runOnce(std::vector<Operation> batch, std::stop_token stop) {
+  if (!batch.empty()) {
+    setAsideBlocked(batch);
+    if (!batch.empty() && !writeBatch(std::move(batch), stop)) return false;
+  }
+  if (!blocked_.empty() && clock_.bootNow() >= blocked_due_) retryBlocked(stop);
+  return true;
+}
+
+void StateWriter::runPendingForTest() {
+  std::vector<Operation> batch;
+  {
+    std::lock_guard lock(mutex_);
+    if (frozen_ || halted_) return;
+    batch = takePublished();
+  }
+  runOnce(std::move(batch), {});
+}
+
 std::vector<Operation> StateWriter::takeBatch(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   if (published_.empty() || frozen_) {
     wake_.wait_for(lock, Millis(250),
                    [&] { return stop.stop_requested() || (!published_.empty() && !frozen_); });
   }
+  if (frozen_ || stop.stop_requested()) return {};
+  return takePublished();
+}
+
+std::vector<Operation> StateWriter::takePublished() {
   std::vector<Operation> batch;
-  if (frozen_ || stop.stop_requested()) return batch;
   const size_t count = std::min(published_.size(), options_.batch_operations_max);
   std::move(published_.begin(), published_.begin() + static_cast<ptrdiff_t>(count),
             std::back_inserter(batch));

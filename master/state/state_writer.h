@@ -76,6 +76,10 @@ class StateWriter final : public Service {
   uint64_t batchNumber() const { return batch_number_.load(std::memory_order_relaxed); }
   uint64_t progress() const { return progress_.load(std::memory_order_relaxed); }
 
+  // Writes what is published on the calling thread, as the writer's own would; for tests and
+  // simulations that drive it without a thread.
+  void runPendingForTest();
+
  protected:
   Status onStart() override;
   void onStop() noexcept override;
@@ -85,6 +89,9 @@ class StateWriter final : public Service {
 
   void run(std::stop_token stop);
   std::vector<Operation> takeBatch(std::stop_token stop);
+  std::vector<Operation> takePublished();  // mutex_ is held.
+  // One round: the batch, then what was blocked and is due. False: halted or stopped.
+  bool runOnce(std::vector<Operation> batch, std::stop_token stop);
   // Moves operations that concern locked rows out of `batch` behind the blocked ones.
   void setAsideBlocked(std::vector<Operation>& batch);
   // Commits or sets aside every operation of the batch; false: halted or stopped.
