@@ -37,6 +37,7 @@ TEST(LivenessGuardTest, OverrunLimitStopsTheProcess) {
   hooks.progress = [&] { return ++turns; };
   hooks.hard_limit = [&] { return BootTime(Micros(limit_us.load())); };
   hooks.fail_stop = [&](const std::string&) { ++stops; };
+  hooks.healthy = [] { return true; };
   const ha::LivenessGuard guard(clock, std::move(hooks));
   EXPECT_TRUE(eventually([&] { return turns > 8; }, Millis(5000)));
   EXPECT_EQ(stops, 0);
