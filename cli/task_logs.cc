@@ -102,6 +102,13 @@ class LogCopier {
   std::array<Stream, 2> streams_{Stream{"stdout", 0, true}, Stream{"stderr", 0, true}};
 };
 
+// An attempt that was only just handed out, or could not be started, has no files.
+Status copyIfThere(LogCopier& copier) {
+  const Status copied = copier.copyNew();
+  if (!copied.ok() && copied.error().code() == ErrorCode::NotFound) return {};
+  return copied;
+}
+
 // Copies until the task has ended; `last` is the task as it then is.
 Status followToEnd(Session& session, LogCopier& copier, const std::string& id, Json& last) {
   WaitPace pace;
@@ -112,15 +119,12 @@ Status followToEnd(Session& session, LogCopier& copier, const std::string& id, J
     if (attempt != "0" && !attempt.empty()) {
       if (copier.attempt() != attempt) {
         if (!copier.attempt().empty()) {
-          RETURN_IF_ERROR(copier.copyNew());
+          RETURN_IF_ERROR(copyIfThere(copier));
           session.err() << fmt::format("baton: attempt {} of task {}\n", attempt, id);
         }
         copier.setAttempt(attempt);
       }
-      // An attempt that was only just handed out has no files yet.
-      const Status copied = copier.copyNew();
-      const bool early = !copied.ok() && copied.error().code() == ErrorCode::NotFound;
-      if (!copied.ok() && !early) return copied;
+      RETURN_IF_ERROR(copyIfThere(copier));
     }
     if (hasEnded(last)) return {};
     session.sleep(pace.next());

@@ -11,6 +11,8 @@ namespace {
 std::string whyText(const Json& task) {
   const auto waiting = task.find("waiting_for");
   if (waiting != task.end() && waiting->is_object()) return memberText(*waiting, "code");
+  // A task that ended well may still name why an earlier attempt failed.
+  if (memberText(task, "status") == "FINISHED") return {};
   const std::string reason = memberText(task, "reason");
   if (reason == "exit_code") return "exit_code " + memberText(task, "return_code");
   if (reason == "signal") return "signal " + memberText(task, "signal");

@@ -24,6 +24,7 @@ std::string taskPath(const std::string& id) { return "/api/v1/tasks/" + webapi::
 std::string endText(const Json& task) {
   const std::string reason = memberText(task, "reason");
   std::string text = fmt::format("task {} {}", memberText(task, "id"), memberText(task, "status"));
+  if (memberText(task, "status") == "FINISHED") return printable(text);
   if (reason == "exit_code") {
     text += fmt::format(" (exit code {})", memberText(task, "return_code"));
   } else if (reason == "signal") {
