@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 
 #include "common/base/log.h"
 #include "worker/host_figures.h"
+#include "worker/proc_info.h"
 
 namespace baton::worker {
 namespace {
@@ -235,6 +235,9 @@ void WorkerDaemon::buildSlots() {
         std::make_unique<RunnerSlot>(*context_, runnerOptions(runner_id), restore(runner_id)));
   }
   settleStrangers(*hello_);
+  loop_->post([this] {
+    for (ShepherdNote& note : std::exchange(early_notes_, {})) onNote(std::move(note));
+  });
   noteOpenAttempts();
 }
 
@@ -311,6 +314,10 @@ RunnerSlot* WorkerDaemon::slotOf(const AttemptKey& key) {
 }
 
 void WorkerDaemon::onNote(ShepherdNote note) {
+  if (hello_ && slots_.empty()) {
+    // Without its slot it would be taken for a stranger's.
+    return early_notes_.push_back(std::move(note));
+  }
   if (const auto* hello = std::get_if<HelloNote>(&note)) {
     onHello(*hello);
   } else if (const auto* started = std::get_if<StartedNote>(&note)) {

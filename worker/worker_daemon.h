@@ -82,8 +82,9 @@ class WorkerDaemon {
   std::unique_ptr<SlotContext> context_;
   std::vector<std::unique_ptr<RunnerSlot>> slots_;
 
-  pid_t shepherd_pid_ = 0;           // Of one that we started: to be reaped.
-  std::optional<HelloNote> hello_;   // The shepherd's picture at the start.
+  pid_t shepherd_pid_ = 0;                 // Of one that we started: to be reaped.
+  std::optional<HelloNote> hello_;         // The shepherd's picture at the start.
+  std::vector<ShepherdNote> early_notes_;  // Behind the hello, until there are slots.
   bool shepherd_continued_ = false;  // It lived before us: what it has no record of never ran.
   std::vector<AttemptKey> lost_;     // On record by a shepherd that is dead.
   bool leaving_ = false;
