@@ -495,12 +495,17 @@ class Standalone(_Programs):
         self._start("standalone", ["standalone"], self.settings,
                     {**homes, "BATON_STOP_POINT_FILE": self._stop_file("standalone"),
                      **(env or {})})
-        token = self.file("data", "token")
-        eventually(lambda: os.path.exists(token) and os.path.getsize(token), timeout, "the token")
-        with open(token) as file:
-            self.token = file.read().strip()
-        with open(self.file("data", "worker_token")) as file:
-            self.worker_token = file.read().strip()
+        # The folder may lie on a disk that only the program sees.
+        data = f"/proc/{self.pid('standalone')}/root{self.file('data')}"
+
+        def token(name):
+            try:
+                with open(os.path.join(data, name)) as file:
+                    return file.read().strip()
+            except OSError:
+                return None
+        self.token = eventually(lambda: token("token"), timeout, "the token")
+        self.worker_token = eventually(lambda: token("worker_token"), timeout, "the worker's token")
         address = [f"127.0.0.1:{self.port}"]
         self.rest = Rest(address, self.token)
         self.worker_rest = Rest(address, self.worker_token)
