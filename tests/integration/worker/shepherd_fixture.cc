@@ -51,6 +51,8 @@ void ShepherdTest::TearDown() {
   if (shepherd_pid_ != 0) {
     kill(shepherd_pid_, SIGKILL);
     waitpid(shepherd_pid_, nullptr, 0);
+    // A child on its way to its program holds the lock as well, and is not on record before.
+    awaitOutside("a free lock", [this] { return !*isShepherdAlive(dir_.get()); });
   }
   EXPECT_TRUE(clearAfterShepherd(dir_.get(), worker_id_).ok());
   std::error_code error;
