@@ -54,9 +54,12 @@ std::vector<std::string> splitAtDashes(const std::vector<std::string>& arguments
 
 int run(const std::vector<std::string>& arguments, const Programs& programs,
         Surroundings& surroundings) {
-  // The shepherd's arguments are its own.
-  if (!arguments.empty() && arguments.front() == "shepherd" && programs.shepherd) {
-    return programs.shepherd({arguments.begin() + 1, arguments.end()});
+  // The arguments of these two are their own.
+  for (const auto& [name, program] :
+       {std::pair("shepherd", &programs.shepherd), std::pair("bench", &programs.bench)}) {
+    if (!arguments.empty() && arguments.front() == name && *program) {
+      return (*program)({arguments.begin() + 1, arguments.end()});
+    }
   }
   CommandTree tree;
   CLI::App app(kDescription, "baton");

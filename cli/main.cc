@@ -8,6 +8,7 @@
 #include "cli/serve/serve_master.h"
 #include "cli/serve/serve_standalone.h"
 #include "cli/serve/serve_worker.h"
+#include "tests/bench/bench.h"
 #include "worker/shepherd.h"
 
 // The one program. Here alone the verbs meet what they start.
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
   programs.worker = baton::cli::serveWorker;
   programs.standalone = baton::cli::serveStandalone;
   programs.cluster_init = baton::cli::clusterInit;
+  programs.bench = baton::bench::runBench;
   programs.shepherd = baton::worker::runShepherd;
   const baton::SystemClock clock;
   baton::cli::Surroundings surroundings{

@@ -208,12 +208,9 @@ void addProgramCommands(CLI::App& app, CommandTree& tree, const Programs& progra
   addProgram(app, tree, "worker", "Run a worker: it carries the runners of this host",
              "/etc/baton/worker.yaml", conf::loadWorkerConfig, programs.worker);
   addStandalone(app, tree, programs);
+  // For the list of verbs: its arguments never come to this parser.
   if (programs.bench) {
-    CLI::App* bench = app.add_subcommand("bench", "Measure; `baton bench -- help` lists what");
-    bench->callback([&tree, program = programs.bench] {
-      tree.takes_dashes = true;
-      tree.action = [&tree, program](Surroundings&) { return program(tree.behind_dashes); };
-    });
+    app.add_subcommand("bench", "Measure baton and the limits of this machine; see bench --help");
   }
   app.add_subcommand("version", "Print the version; with -o json its parts")->callback([&tree] {
     tree.action = [&tree](Surroundings& surroundings) {
