@@ -13,14 +13,13 @@ is set."""
 import http.client
 import os
 import secrets
-import signal
 import socket
 import subprocess
 import threading
 import unittest
 
-from baton_process import (Folder, Timeout, boot_now, eventually, free_port, is_alive,
-                           process_state, processes_of, spawn)
+from baton_process import Timeout, boot_now, eventually, free_port, is_alive, process_state
+from baton_programs import PROGRAM, ROOT, Programs, environment_of
 from baton_rest import TERMINAL, Answer, RequestFailed, Rest
 from fake_runner import Runner
 from task_ledger import Ledger
@@ -29,8 +28,7 @@ __all__ = ["Answer", "Cluster", "DrillCase", "Ledger", "RequestFailed", "Rest", 
            "Standalone", "TERMINAL", "Timeout", "boot_now", "eventually", "free_port", "is_alive",
            "long_run", "process_state"]
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PROGRAM = os.environ.get("BATON_PROGRAM", os.path.join(_ROOT, "build", "release", "baton"))
+_environment = environment_of
 
 
 def long_run():
@@ -45,165 +43,7 @@ def _secret_file(path):
     return token
 
 
-def _environment(settings, extra=None):
-    """The settings as overrides: {"watchdog.period": "300ms"}."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("BATON")}
-    for key, value in (settings or {}).items():
-        env["BATON__" + key.upper().replace(".", "__")] = str(value)
-    env.update(extra or {})
-    return env
-
-
-class _Programs:
-    """What Cluster and Standalone share: named processes under one folder, and REST."""
-
-    def __init__(self, prefix):
-        self.folder = Folder(prefix)
-        self.path = self.folder.path
-        self.processes = {}
-        self.rest = None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, *_):
-        if kind is not None:
-            self.folder.keep = True
-        self.close()
-
-    def close(self):
-        self.folder.close()
-        for process in self.processes.values():
-            process.wait()
-
-    def file(self, *parts):
-        return os.path.join(self.path, *parts)
-
-    def ledger(self, name="ledger"):
-        return Ledger(self.file(name))
-
-    def log(self, node):
-        with open(self.file(node, "log"), errors="replace") as file:
-            return file.read()
-
-    # Processes ------------------------------------------------------------------------------
-
-    def _start(self, node, arguments, settings=None, env=None):
-        assert not self.running(node), f"{node} runs already"
-        os.makedirs(self.file(node), exist_ok=True)
-        self.processes[node] = spawn([PROGRAM, *arguments], log=self.file(node, "log"),
-                                     env=_environment(settings, env), cwd=self.file(node))
-
-    def pid(self, node):
-        return self.processes[node].pid
-
-    def pids(self):
-        return {node: p.pid for node, p in self.processes.items() if p.poll() is None}
-
-    def running(self, node):
-        return node in self.processes and self.processes[node].poll() is None
-
-    def kill(self, node, sig=signal.SIGKILL):
-        """Sends a signal; after KILL and TERM waits for the end."""
-        process = self.processes[node]
-        process.send_signal(sig)
-        if sig in (signal.SIGKILL, signal.SIGTERM):
-            process.wait(30)
-
-    def stopped(self, node):
-        return process_state(self.pid(node)) == "T"
-
-    def _stop_file(self, node):
-        return self.file(node, "stop_points")
-
-    def arm(self, node, *points):
-        """The node halts itself (SIGSTOP) at the next of those stop points that it reaches."""
-        written = self._stop_file(node) + ".new"
-        with open(written, "w") as file:
-            file.write(",".join(points))
-        os.rename(written, self._stop_file(node))
-
-    def disarm(self, node):
-        """False if the stop point was reached before."""
-        try:
-            os.unlink(self._stop_file(node))
-            return True
-        except FileNotFoundError:
-            return False
-
-    def await_stop(self, node, timeout=10.0):
-        eventually(lambda: self.stopped(node), timeout, f"the halt of {node} at its stop point",
-                   pause=0.002)
-
-    def shepherd(self, worker):
-        """Pid of the shepherd of that worker, None if there is none."""
-        data = self.worker_data(worker)
-        for pid in processes_of(data):
-            try:
-                with open(f"/proc/{pid}/cmdline", "rb") as file:
-                    words = file.read().split(b"\0")
-            except OSError:
-                continue
-            if b"shepherd" in words:
-                return pid
-        return None
-
-    def worker_data(self, worker):
-        return self.file(worker, "data")
-
-    # Tasks ----------------------------------------------------------------------------------
-
-    def get(self, path, **options):
-        return self.rest.get(path, **options)
-
-    def post(self, path, body=None, key=None, **options):
-        return self.rest.post(path, body, key, **options)
-
-    def submit(self, task, key=None, **options):
-        return self.rest.submit(task, key, **options)
-
-    def submit_bulk(self, tasks, key=None, **options):
-        return self.rest.submit_bulk(tasks, key, **options)
-
-    def task(self, task_id, **options):
-        return self.rest.task(task_id, **options)
-
-    def wait_status(self, task_id, *statuses, timeout=20.0):
-        """Waits until the task has one of those statuses; returns it."""
-        last = {}
-
-        def check():
-            last.update(self.task(task_id))
-            return last["status"] in statuses
-        try:
-            eventually(check, timeout, pause=0.03)
-        except Timeout:
-            seen = {name: last.get(name) for name in ("status", "reason", "waiting_for", "attempt",
-                                                      "runner_id")}
-            raise Timeout(f"task {task_id} did not get {statuses} within {timeout} s; {seen}")
-        return last
-
-    def wait_task(self, task_id, timeout=30.0):
-        return self.wait_status(task_id, *TERMINAL, timeout=timeout)
-
-    def wait_tasks(self, ids, timeout=60.0):
-        """Waits until none of them is live any more; returns {id: task}."""
-        waited = set(ids)
-        live = "CREATED,QUEUED,DISPATCHED,RUNNING,CALLBACK,TERMINATING,RETRYING"
-
-        def none_left():
-            return not any(t["id"] in waited for t in self.rest.tasks(status=live))
-        eventually(none_left, timeout, f"the end of {len(waited)} tasks", pause=0.1)
-        return {t["id"]: t for t in self.rest.tasks() if t["id"] in waited}
-
-    def stats(self):
-        return self.get("/api/v1/stats")
-
-    def live_runners(self):
-        return [r for r in self.get("/api/v1/runners")["items"] if r["state"] in ("idle", "busy")]
-
-
-class Cluster(_Programs):
+class Cluster(Programs):
     """Masters master1.. and workers worker1.. with a private ZooKeeper and MariaDB.
 
     settings / worker_settings: {"watchdog.period": "300ms"} for all masters / workers.
@@ -248,7 +88,7 @@ class Cluster(_Programs):
     # Services -------------------------------------------------------------------------------
 
     def _script(self, name, *arguments, env=None):
-        done = subprocess.run([os.path.join(_ROOT, "scripts", name), *arguments],
+        done = subprocess.run([os.path.join(ROOT, "scripts", name), *arguments],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=90,
                               stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
         if done.returncode != 0:
@@ -390,7 +230,7 @@ security:
         done = subprocess.run([PROGRAM, "cluster", "init", "--config",
                                self.file(self.masters[0], "config.yaml"), "--heartbeat",
                                self.heartbeat], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=60, env=_environment(None))
+                              timeout=60, env=environment_of(None))
         if done.returncode != 0:
             raise RuntimeError(f"cluster init: {done.stdout.decode()}")
 
@@ -469,7 +309,7 @@ security:
         return Runner(self.worker_rest, runner_id, labels)
 
 
-class Standalone(_Programs):
+class Standalone(Programs):
     """One process `baton standalone` (SQLite, one worker inside)."""
 
     def __init__(self, runners=4, heartbeat="1s", settings=None, start=True):
@@ -533,12 +373,17 @@ class DrillCase(unittest.TestCase):
 
     def _keep_if_failed(self, programs):
         def close():
-            outcome = self._outcome
-            failed = not outcome.success or any(error for _, error in getattr(outcome, "errors", ()))
-            programs.folder.keep = programs.folder.keep or failed
+            programs.folder.keep = programs.folder.keep or self.has_failed()
             programs.close()
         self.addCleanup(close)
         return programs
+
+    def has_failed(self):
+        """True if a part of this test failed; to be asked from a cleanup."""
+        result = self._outcome.result
+        failed = [getattr(test, "test_case", test) for test, _ in result.failures + result.errors]
+        later = getattr(self._outcome, "errors", ())  # Before Python 3.11 they get there later.
+        return self in failed or any(error for _, error in later)
 
     def say(self, *words):
         """A line of the report of a drill: numbers that a reader wants to see."""

@@ -1,7 +1,6 @@
 """Child processes that can't outlive the test, and how to wait for something."""
 
 import atexit
-import ctypes
 import os
 import queue
 import shutil
@@ -12,9 +11,6 @@ import sys
 import tempfile
 import threading
 import time
-
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Timeout(AssertionError):
@@ -118,21 +114,19 @@ class _Spawner:
 _spawner = None
 
 
-def _die_with_parent():
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def spawn(command, log=None, env=None, **options):
     """Popen in a session of its own; ends with this process."""
     global _spawner
     if _spawner is None:
         _spawner = _Spawner()
     output = open(log, "ab") if log else subprocess.DEVNULL
+    # The wrapper becomes the program: same pid. Python's own way to run code in the child is not
+    # safe beside threads.
+    wrapped = ["setpriv", "--pdeathsig", "KILL", "--", *command]
     try:
         return _spawner.do(lambda: subprocess.Popen(
-            command, stdin=options.pop("stdin", subprocess.DEVNULL), stdout=output,
-            stderr=subprocess.STDOUT, env=env, start_new_session=True,
-            preexec_fn=_die_with_parent, **options))
+            wrapped, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=env,
+            start_new_session=True, **options))
     finally:
         if log:
             output.close()

@@ -83,6 +83,11 @@ class Rest:
             kept[address] = connection
         return answer
 
+    def close(self):
+        """Closes the connections that the calling thread has kept."""
+        for connection in self._local.__dict__.pop("connections", {}).values():
+            connection.close()
+
     def request(self, method, path, body=None, key=None, timeout=20.0, once_timeout=5.0,
                 accept=(200, 201)):
         """Rides out a failover: repeats until a master answers anything but 503."""

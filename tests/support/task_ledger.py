@@ -1,7 +1,8 @@
 """What every task process writes about itself, and the checks of it."""
 
 import collections
-import os
+
+from baton_process import is_alive
 
 Start = collections.namedtuple("Start", "task attempt epoch pid start end")
 
@@ -52,7 +53,7 @@ class Ledger:
 
     def running(self):
         """Starts whose process still lives."""
-        return [s for s in self.starts() if s.end is None and os.path.exists(f"/proc/{s.pid}")]
+        return [s for s in self.starts() if s.end is None and is_alive(s.pid)]
 
     def overlaps(self):
         """Pairs of starts of one task of which the second began before the first ended (I4).
@@ -64,7 +65,7 @@ class Ledger:
             for first, second in zip(starts, starts[1:]):
                 end = first.end
                 if end is None:
-                    end = float("inf") if os.path.exists(f"/proc/{first.pid}") else first.start
+                    end = float("inf") if is_alive(first.pid) else first.start
                 if second.start < end:
                     found.append((first, second))
         return found
