@@ -58,8 +58,17 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
                     picker_.match();
                     writer_.publish();
                   }),
-      context_{environment_.clock, options_, epoch_,   leadership_.cluster_guid, dispatcher_,
-               writer_,            live_,    task_ids_, outbox_ids_,             environment_.metrics},
+      context_{environment_.clock,
+               options_,
+               epoch_,
+               leadership_.cluster_guid,
+               dispatcher_,
+               writer_,
+               live_,
+               task_ids_,
+               outbox_ids_,
+               environment_.metrics,
+               publisher_},
       reads_(environment_.database.makeReader()),
       callbacker_(context_, environment_.webhooks, environment_.callback_signing_key),
       engine_(context_, callbacker_),
@@ -69,8 +78,13 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
       heartbeats_(context_, engine_, registry_, desk_, picker_, reads_,
                   [this](Epoch seen) { environment_.listener.onTermHigherEpoch(seen); }),
       watchdog_(context_, engine_, registry_),
-      commands_(context_, engine_, heartbeats_) {
+      updater_(context_),
+      commands_(context_, engine_) {
+  publisher_.subscribe(environment_.metrics);
   callbacker_.setEngine(engine_);
+  engine_.setOnStopAsked([this](Operation& operation, const LiveTask& task) {
+    heartbeats_.resetRunnerOf(operation, task);
+  });
   registry_.setListeningSince(listening_since_);
   recovery_ = std::make_unique<RecoveryStep>(*this);
   const auto part = [this](const char* name, std::function<void()> close) {
@@ -80,6 +94,7 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
   part("heartbeat handler", [this] { heartbeats_.close(); });
   part("callback-er", [this] { callbacker_.close(); });
   part("watchdog", [this] { watchdog_.stop(); });
+  part("asynchronous updater", [this] { updater_.stop(); });
   part("commands", [this] { commands_.close(); });
   add(writer_);
   add(reads_);
@@ -102,9 +117,10 @@ Status ActiveTerm::onStart() {
     finishOrphanedCallbacks();
     heartbeats_.openGate();
     picker_.open();
-    commands_.open();
     callbacker_.open();
     watchdog_.start(listening_since_);
+    updater_.start();
+    commands_.open();
   });
   open_.store(true, std::memory_order_release);
   return {};
@@ -112,13 +128,15 @@ Status ActiveTerm::onStart() {
 
 void ActiveTerm::onStop() noexcept {
   open_.store(false, std::memory_order_release);
-  // Gates first: nothing that still waits in the queue is decided by a master that has been deposed.
+  // Gates first: nothing that still waits in the queue is decided by a master that has been
+  // deposed.
   if (dispatcher_.started()) dispatcher_.resume([this] { closeGates(); });
   CompositeService::onStop();
 }
 
 void ActiveTerm::closeGates() {
   commands_.close();
+  updater_.stop();
   watchdog_.stop();
   callbacker_.close();
   picker_.close();
@@ -191,9 +209,8 @@ void ActiveTerm::heartbeatGone(const std::string& runner_id, const HeartbeatPair
 void ActiveTerm::submit(api::Submission submission, BootTime looked_up_at,
                         api::Callback<api::SubmitAnswer> done) {
   auto shared = std::make_shared<api::Submission>(std::move(submission));
-  const bool queued = dispatcher_.tryPost([this, shared, looked_up_at, done] {
-    commands_.submit(*shared, looked_up_at, done);
-  });
+  const bool queued = dispatcher_.tryPost(
+      [this, shared, looked_up_at, done] { commands_.submit(*shared, looked_up_at, done); });
   if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
 }
 
@@ -239,8 +256,8 @@ void ActiveTerm::freeze() {
 void ActiveTerm::resume(const ha::Leadership& leadership) {
   epoch_.store(leadership.epoch);
   const int64_t since = frozen_at_us_.exchange(0);
-  const Micros gap = since == 0 ? Micros(0)
-                                : Micros(toMicros(environment_.clock.bootNow()) - since);
+  const Micros gap =
+      since == 0 ? Micros(0) : Micros(toMicros(environment_.clock.bootNow()) - since);
   writer_.resume();
   dispatcher_.resume([this, gap] { watchdog_.onGap(gap); });
 }
@@ -307,8 +324,8 @@ void ActiveTerm::refreshGauges() {
     const auto status = static_cast<TaskStatus>(i);
     if (!isTerminal(status)) metrics.setTasks(status, static_cast<double>(live_.by_status[i]));
   }
-  std::map<std::string, double> runners{{"idle", 0}, {"busy", 0}, {"lost", 0}, {"unknown", 0},
-                                        {"leaving", 0}, {"conflict", 0}};
+  std::map<std::string, double> runners{{"idle", 0},    {"busy", 0},    {"lost", 0},
+                                        {"unknown", 0}, {"leaving", 0}, {"conflict", 0}};
   for (const auto& [id, runner] : live_.runners) ++runners[registry_.stateOf(runner)];
   for (const auto& [state, count] : runners) metrics.setRunners(state, count);
   metrics.setOutbox(static_cast<double>(callbacker_.pending()));

@@ -13,6 +13,7 @@
 #include "master/api/webhook_port.h"
 #include "master/host/heartbeat_handler.h"
 #include "master/host/watchdog.h"
+#include "master/state/async_updater.h"
 #include "master/state/read_worker.h"
 #include "master/task/callbacker.h"
 #include "master/task/task_commands.h"
@@ -43,8 +44,9 @@ struct TermEnvironment {
 
 // The active role of one term: everything between a won election and its end, as one composite
 // service. Children in order: state writer, read worker, recovery, dispatcher, picker, heartbeat
-// handler, callback-er, watchdog. The last four start with closed gates; when all stand, the
-// gates open in that order and submissions follow. Dropped whole at the end of the term.
+// handler, callback-er, watchdog, asynchronous updater, commands. Those on the dispatcher thread
+// start with closed gates; when all stand, the gates open, submissions last. Dropped whole at the
+// end of the term.
 class ActiveTerm final : public CompositeService, private WriterListener {
  public:
   ActiveTerm(TermEnvironment environment, ActiveOptions options, ha::Leadership leadership,
@@ -56,8 +58,7 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   void heartbeatGone(const std::string& runner_id, const HeartbeatPair& pair);
   void submit(api::Submission submission, BootTime looked_up_at,
               api::Callback<api::SubmitAnswer> done);
-  void command(TaskId id, api::TaskCommand command, bool force,
-               api::Callback<api::TaskView> done);
+  void command(TaskId id, api::TaskCommand command, bool force, api::Callback<api::TaskView> done);
   // Runs `look` on the dispatcher thread and waits for it. False: not within `limit`.
   bool inspect(std::function<void()> look, Millis limit = Seconds(2));
 
@@ -116,6 +117,7 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   IdAllocator task_ids_;
   IdAllocator outbox_ids_;
   StateWriter writer_;
+  StatePublisher publisher_;
   AsyncDispatcher dispatcher_;
   TermContext context_;
   ReadWorker reads_;
@@ -126,6 +128,7 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   Picker picker_;
   HeartbeatHandler heartbeats_;
   Watchdog watchdog_;
+  AsyncUpdater updater_;
   TaskCommands commands_;
   std::unique_ptr<RecoveryStep> recovery_;
   std::vector<std::unique_ptr<Part>> parts_;

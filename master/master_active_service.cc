@@ -64,7 +64,8 @@ void MasterActiveService::recordTakeover(const ha::Leadership& leadership, const
   row.tasks_loaded = static_cast<int64_t>(term.recovered().tasks);
   row.attempts_in_doubt = static_cast<int64_t>(term.recovered().attempts_in_doubt);
   const auto store = environment_.database.makeEpochStore();
-  if (const Status state = store->setState(leadership.epoch, dao::EpochState::Active); !state.ok()) {
+  if (const Status state = store->setState(leadership.epoch, dao::EpochState::Active);
+      !state.ok()) {
     logWarn("epoch_state_not_stored", field("error", state.text()));
   }
   if (const Status stored = store->recordTakeover(row); !stored.ok()) {

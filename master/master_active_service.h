@@ -58,7 +58,7 @@ class MasterActiveService final : public ha::IMasterActiveService, private TermL
   std::atomic<int64_t> last_bug_us_{0};
 
   mutable std::mutex mutex_;
-  std::shared_ptr<ActiveTerm> term_;   // Guarded by mutex_.
+  std::shared_ptr<ActiveTerm> term_;  // Guarded by mutex_.
 };
 
 }  // namespace baton::master

@@ -132,17 +132,16 @@ Result<api::TaskListView> MasterPorts::tasks(const api::TaskListQuery& query) {
   ASSIGN_OR_RETURN(const auto term, activeTerm());
   const dao::TaskFilter filter = filterOf(query);
   ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
-                     return reader.tasks(filter, query.before, query.limit);
-                   }));
+    return reader.tasks(filter, query.before, query.limit);
+  }));
   api::TaskListView list;
   list.more = page.more;
   for (TaskRecord& record : page.items) {
     list.items.push_back({std::move(record), WaitingCode::None, {}});
   }
   if (query.total) {
-    ASSIGN_OR_RETURN(list.total, readers_.with([&](dao::Reader& reader) {
-                       return reader.countTasks(filter);
-                     }));
+    ASSIGN_OR_RETURN(list.total,
+                     readers_.with([&](dao::Reader& reader) { return reader.countTasks(filter); }));
   }
   std::vector<api::TaskView*> views;
   for (api::TaskView& view : list.items) views.push_back(&view);
@@ -155,7 +154,18 @@ Result<std::vector<AttemptRecord>> MasterPorts::attempts(TaskId id) {
   ASSIGN_OR_RETURN(const auto record,
                    readers_.with([&](dao::Reader& reader) { return reader.task(id); }));
   if (!record) return Error::notFound("there is no task {}", id);
-  return readers_.with([&](dao::Reader& reader) { return reader.attempts(id); });
+  ASSIGN_OR_RETURN(auto attempts,
+                   readers_.with([&](dao::Reader& reader) { return reader.attempts(id); }));
+  // A worker may listen elsewhere since: its outputs have moved with it.
+  const auto now = std::make_shared<std::vector<std::string>>();
+  for (const AttemptRecord& attempt : attempts) now->push_back(attempt.runner_id);
+  const bool looked = term->inspect([term, now] {
+    for (std::string& runner : *now) runner = term->registry().addressOf(runner);
+  });
+  for (size_t i = 0; looked && i < attempts.size(); ++i) {
+    if (!(*now)[i].empty()) attempts[i].worker_address = (*now)[i];
+  }
+  return attempts;
 }
 
 // ----------------------------------------------------------------------------------- runners
@@ -167,8 +177,7 @@ void MasterPorts::heartbeat(HeartbeatRequest request, api::HeartbeatReplyFn repl
   (*term)->heartbeat(std::move(request), std::move(reply));
 }
 
-void MasterPorts::heartbeatGone(const std::string& runner_id, uint64_t incarnation,
-                                uint64_t seq) {
+void MasterPorts::heartbeatGone(const std::string& runner_id, uint64_t incarnation, uint64_t seq) {
   if (const auto term = service_.term()) term->heartbeatGone(runner_id, {incarnation, seq});
 }
 
@@ -314,8 +323,8 @@ Result<api::VerifyView> MasterPorts::verify() {
   }
   for (const auto& [id, row] : stored) {
     if (!before->contains(id) && !after->contains(id)) {
-      differs(fmt::format("task {}: {} in the database, unknown in memory", id,
-                          toString(row.status)));
+      differs(
+          fmt::format("task {}: {} in the database, unknown in memory", id, toString(row.status)));
     }
   }
   return view;

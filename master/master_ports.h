@@ -28,8 +28,8 @@ class MasterPorts final : public api::TaskPort,
   };
 
   // All outlive this.
-  MasterPorts(Clock& clock, dao::Database& database, MasterActiveService& service,
-              Metrics& metrics, Identity identity);
+  MasterPorts(Clock& clock, dao::Database& database, MasterActiveService& service, Metrics& metrics,
+              Identity identity);
   // The election of this process. Until it is set this master is a standby that knows nobody.
   void setFailover(ha::Failover& failover) { failover_.store(&failover); }
 

@@ -17,14 +17,13 @@ prometheus::Family<prometheus::Counter>& counterFamily(prometheus::Registry& reg
   return BuildCounter().Name(name).Help(help).Labels({{"cluster", cluster}}).Register(registry);
 }
 
-prometheus::Family<prometheus::Gauge>& gaugeFamily(prometheus::Registry& registry,
-                                                   const char* name, const char* help,
-                                                   const std::string& cluster) {
+prometheus::Family<prometheus::Gauge>& gaugeFamily(prometheus::Registry& registry, const char* name,
+                                                   const char* help, const std::string& cluster) {
   return BuildGauge().Name(name).Help(help).Labels({{"cluster", cluster}}).Register(registry);
 }
 
-prometheus::Histogram& histogram(prometheus::Registry& registry, const char* name,
-                                 const char* help, const std::string& cluster,
+prometheus::Histogram& histogram(prometheus::Registry& registry, const char* name, const char* help,
+                                 const std::string& cluster,
                                  prometheus::Histogram::BucketBoundaries bounds) {
   return BuildHistogram()
       .Name(name)
@@ -37,8 +36,8 @@ prometheus::Histogram& histogram(prometheus::Registry& registry, const char* nam
 }  // namespace
 
 Metrics::Metrics(const std::string& cluster)
-    : attempts_(counterFamily(registry_, "baton_attempts_total", "Ended attempts by outcome.",
-                              cluster)),
+    : attempts_(
+          counterFamily(registry_, "baton_attempts_total", "Ended attempts by outcome.", cluster)),
       tasks_(gaugeFamily(registry_, "baton_tasks", "Live tasks by status.", cluster)),
       waiting_(gaugeFamily(registry_, "baton_queue_depth", "Waiting tasks by reason.", cluster)),
       runners_(gaugeFamily(registry_, "baton_runners", "Runners by state.", cluster)),
@@ -46,8 +45,8 @@ Metrics::Metrics(const std::string& cluster)
                            "1 for the present state of the session.", cluster)),
       takeover_(gaugeFamily(registry_, "baton_takeover_seconds",
                             "Phases of this process's last takeover.", cluster)),
-      callbacks_(counterFamily(registry_, "baton_callbacks_total", "Callback deliveries by outcome.",
-                               cluster)),
+      callbacks_(counterFamily(registry_, "baton_callbacks_total",
+                               "Callback deliveries by outcome.", cluster)),
       submitted_(counterFamily(registry_, "baton_tasks_submitted_total", "Accepted tasks.", cluster)
                      .Add({})),
       late_reports_(counterFamily(registry_, "baton_late_reports_total",
@@ -58,9 +57,9 @@ Metrics::Metrics(const std::string& cluster)
       illegal_moves_(counterFamily(registry_, "baton_illegal_moves_total",
                                    "Events that the life cycle refused.", cluster)
                          .Add({})),
-      committed_rows_(counterFamily(registry_, "baton_database_rows_total", "Committed row changes.",
-                                    cluster)
-                          .Add({})),
+      committed_rows_(
+          counterFamily(registry_, "baton_database_rows_total", "Committed row changes.", cluster)
+              .Add({})),
       submit_to_start_(histogram(registry_, "baton_submit_to_start_seconds",
                                  "From accepted to reported started.", cluster,
                                  {0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 300})),
@@ -72,9 +71,9 @@ Metrics::Metrics(const std::string& cluster)
                                 {0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25, 1, 5})),
       role_(gaugeFamily(registry_, "baton_master_active", "1 if this master is active.", cluster)
                 .Add({})),
-      epoch_(gaugeFamily(registry_, "baton_epoch", "Epoch of the last term of this process.",
-                         cluster)
-                 .Add({})),
+      epoch_(
+          gaugeFamily(registry_, "baton_epoch", "Epoch of the last term of this process.", cluster)
+              .Add({})),
       leader_changes_(gaugeFamily(registry_, "baton_leader_changes",
                                   "Promotions and demotions of this process.", cluster)
                           .Add({})),
@@ -82,10 +81,26 @@ Metrics::Metrics(const std::string& cluster)
                           cluster)
                   .Add({})) {}
 
-void Metrics::submitted(uint64_t tasks) { submitted_.Increment(static_cast<double>(tasks)); }
-void Metrics::started(double seconds) { submit_to_start_.Observe(seconds); }
-void Metrics::attemptEnded(std::string_view outcome) {
-  attempts_.Add({{"outcome", std::string(outcome)}}).Increment();
+void Metrics::onStateChange(const StateChange& change) {
+  switch (change.kind) {
+    case StateChange::Kind::Submitted:
+      submitted_.Increment();
+      break;
+    case StateChange::Kind::Started:
+      submit_to_start_.Observe(static_cast<double>(change.waited.count()) / 1e6);
+      break;
+    case StateChange::Kind::AttemptEnded: {
+      const std::string_view outcome =
+          change.attempt == AttemptStatus::Failed       ? toString(change.reason)
+          : change.attempt == AttemptStatus::Finished   ? "finished"
+          : change.attempt == AttemptStatus::Terminated ? "terminated"
+                                                        : "undelivered";
+      attempts_.Add({{"outcome", std::string(outcome)}}).Increment();
+      break;
+    }
+    case StateChange::Kind::Ended:
+      break;  // baton_tasks and the attempts say it.
+  }
 }
 void Metrics::lateReport() { late_reports_.Increment(); }
 void Metrics::heartbeat() { heartbeats_.Increment(); }

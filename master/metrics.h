@@ -9,17 +9,16 @@
 #include <string_view>
 
 #include "common/model/task_status.h"
+#include "master/state/state_publisher.h"
 
 namespace baton::master {
 
 // The process's metrics (prefix baton_, base units, no task id as a label). Any thread.
-class Metrics {
+class Metrics final : public StateSubscriber {
  public:
   explicit Metrics(const std::string& cluster);
 
-  void submitted(uint64_t tasks);
-  void started(double submit_to_start_seconds);
-  void attemptEnded(std::string_view outcome);        // finished | a failure reason | terminated
+  void onStateChange(const StateChange& change) override;
   void lateReport();
   void heartbeat();
   void committed(size_t operations, size_t rows, double seconds);

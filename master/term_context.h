@@ -10,6 +10,7 @@
 #include "master/metrics.h"
 #include "master/state/id_allocator.h"
 #include "master/state/live_state.h"
+#include "master/state/state_publisher.h"
 #include "master/state/state_writer.h"
 
 namespace baton::master {
@@ -17,12 +18,12 @@ namespace baton::master {
 // Settings of the active role.
 struct ActiveOptions {
   std::string node_id;
-  Millis heartbeat{30'000};           // H, from the cluster's row.
-  Millis watchdog_period{10'000};     // Never more than H/3.
-  int64_t lost_after_beats = 3;       // A runner is lost after so many H of silence.
-  bool plain_clients = false;         // heartbeat.plain_clients
-  uint64_t running_max = 0;           // Cluster limit of open attempts; 0: none.
-  uint64_t queue_max = 1'000'000;     // Live tasks; past it a submit is refused.
+  Millis heartbeat{30'000};        // H, from the cluster's row.
+  Millis watchdog_period{10'000};  // Never more than H/3.
+  int64_t lost_after_beats = 3;    // A runner is lost after so many H of silence.
+  bool plain_clients = false;      // heartbeat.plain_clients
+  uint64_t running_max = 0;        // Cluster limit of open attempts; 0: none.
+  uint64_t queue_max = 1'000'000;  // Live tasks; past it a submit is refused.
   Millis callback_timeout{10'000};
   int64_t callback_tries_max = 8;
   uint32_t recover_threads = 4;
@@ -34,7 +35,7 @@ struct ActiveOptions {
 struct TermContext {
   Clock& clock;
   const ActiveOptions& options;
-  std::atomic<Epoch>& epoch_value;    // Changes only when the term is re-affirmed.
+  std::atomic<Epoch>& epoch_value;  // Changes only when the term is re-affirmed.
   const std::string& cluster_guid;
   AsyncDispatcher& dispatcher;
   StateWriter& writer;
@@ -42,6 +43,7 @@ struct TermContext {
   IdAllocator& task_ids;
   IdAllocator& outbox_ids;
   Metrics& metrics;
+  StatePublisher& publisher;
 
   Epoch epoch() const { return epoch_value.load(std::memory_order_relaxed); }
 };

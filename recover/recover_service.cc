@@ -18,8 +18,8 @@ struct RecoverService::Range {
   TaskId before = 0;
   std::unique_ptr<dao::Reader> reader;
   std::vector<RecoveredTask> tasks;
-  std::vector<size_t> dispatched;          // Indexes of tasks whose specification is needed.
-  std::deque<std::string> texts;           // Owns the policies that tasks point to.
+  std::vector<size_t> dispatched;  // Indexes of tasks whose specification is needed.
+  std::deque<std::string> texts;   // Owns the policies that tasks point to.
   std::unordered_map<std::string_view, const std::string*> by_text;
   Status result;
 
@@ -32,19 +32,18 @@ struct RecoverService::Range {
 };
 
 Status RecoverService::readRange(Range& range, std::stop_token stop) {
-  RETURN_IF_ERROR(
-      range.reader->liveTasks(range.from, range.before, [&](const dao::LiveTask& live) {
-        RecoveredTask task;
-        task.state = live.state;
-        task.policy = range.intern(live.policy);
-        task.created_at = live.created_at;
-        task.attempt = live.open_attempt;
-        if (live.state.status == TaskStatus::Dispatched) {
-          range.dispatched.push_back(range.tasks.size());
-        }
-        range.tasks.push_back(std::move(task));
-        return !stop.stop_requested();
-      }));
+  RETURN_IF_ERROR(range.reader->liveTasks(range.from, range.before, [&](const dao::LiveTask& live) {
+    RecoveredTask task;
+    task.state = live.state;
+    task.policy = range.intern(live.policy);
+    task.created_at = live.created_at;
+    task.attempt = live.open_attempt;
+    if (live.state.status == TaskStatus::Dispatched) {
+      range.dispatched.push_back(range.tasks.size());
+    }
+    range.tasks.push_back(std::move(task));
+    return !stop.stop_requested();
+  }));
   return readSpecs(range);
 }
 
@@ -75,41 +74,42 @@ Status RecoverService::takeCallbacks(RecoverySink& sink, RecoveryCounts& counts,
   }
 }
 
+Status RecoverService::takeTasks(Range& range, RecoverySink& sink, RecoveryCounts& counts,
+                                 std::stop_token stop) {
+  for (RecoveredTask& task : range.tasks) {
+    if (stop.stop_requested()) return Error(ErrorCode::Cancelled, "recovery was stopped");
+    counts.attempts_in_doubt += task.attempt.has_value() ? 1 : 0;
+    RETURN_IF_ERROR(sink.addTask(std::move(task)));
+  }
+  counts.tasks += range.tasks.size();
+  return {};
+}
+
 Result<RecoveryCounts> RecoverService::recover(RecoverySink& sink, std::stop_token stop) {
   RecoveryCounts counts;
   const auto first_reader = database_.makeReader();
   ASSIGN_OR_RETURN(const auto bounds, first_reader->liveRangeBounds(threads_));
   std::vector<Range> ranges(bounds.size());
-  {
-    std::vector<NamedThread> threads;
-    for (size_t i = 0; i < ranges.size(); ++i) {
-      Range& range = ranges[i];
-      range.from = bounds[i];
-      range.before = i + 1 < bounds.size() ? bounds[i + 1] : TaskId{INT64_MAX};
-      range.reader = database_.makeReader();
-      threads.emplace_back("recover", [this, &range, stop](std::stop_token) {
-        range.result = readRange(range, stop);
-      });
-    }
-    // While the ranges are read, the runners are.
-    ASSIGN_OR_RETURN(const auto runners, first_reader->runners());
-    for (const RunnerRecord& runner : runners) sink.addRunner(runner);
-    counts.runners = runners.size();
+  std::vector<NamedThread> threads;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    Range& range = ranges[i];
+    range.from = bounds[i];
+    range.before = i + 1 < bounds.size() ? bounds[i + 1] : TaskId{INT64_MAX};
+    range.reader = database_.makeReader();
+    threads.emplace_back("recover", [this, &range, stop](std::stop_token) {
+      range.result = readRange(range, stop);
+    });
   }
-  size_t total = 0;
-  for (const Range& range : ranges) {
-    RETURN_IF_ERROR(range.result);
-    total += range.tasks.size();
+  // While the ranges are read, the runners are; while later ranges are, earlier ones go in.
+  ASSIGN_OR_RETURN(const auto runners, first_reader->runners());
+  for (const RunnerRecord& runner : runners) sink.addRunner(runner);
+  counts.runners = runners.size();
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    threads[i].requestStopAndJoin();
+    RETURN_IF_ERROR(ranges[i].result);
+    if (i == 0) sink.expect(ranges[i].tasks.size() * ranges.size());
+    RETURN_IF_ERROR(takeTasks(ranges[i], sink, counts, stop));
   }
-  sink.expect(total);
-  for (Range& range : ranges) {
-    for (RecoveredTask& task : range.tasks) {
-      if (stop.stop_requested()) return Error(ErrorCode::Cancelled, "recovery was stopped");
-      counts.attempts_in_doubt += task.attempt.has_value() ? 1 : 0;
-      RETURN_IF_ERROR(sink.addTask(std::move(task)));
-    }
-  }
-  counts.tasks = total;
   RETURN_IF_ERROR(takeCallbacks(sink, counts, stop));
   return counts;
 }

@@ -15,7 +15,7 @@ namespace baton::recover {
 // A live task as read. Texts that many tasks share are stored once and pointed to.
 struct RecoveredTask {
   TaskState state;
-  const std::string* policy = nullptr;   // Valid until recover() returns.
+  const std::string* policy = nullptr;  // Valid until recover() returns.
   WallTime created_at{};
   std::optional<AttemptRecord> attempt;  // Open: in doubt until its runner reports.
   std::string spec;                      // Only of DISPATCHED tasks, whose order may be repeated.
@@ -25,7 +25,7 @@ struct RecoveredTask {
 class RecoverySink {
  public:
   virtual ~RecoverySink() = default;
-  virtual void expect(size_t tasks) = 0;
+  virtual void expect(size_t tasks) = 0;  // About so many will come.
   virtual void addRunner(const RunnerRecord& runner) = 0;
   // In rising id order. Errors: Corrupt (a row that can't be understood).
   virtual Status addTask(RecoveredTask task) = 0;
@@ -55,6 +55,7 @@ class RecoverService {
   struct Range;
   Status readRange(Range& range, std::stop_token stop);
   Status readSpecs(Range& range);
+  Status takeTasks(Range& range, RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
   Status takeCallbacks(RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
 
   dao::Database& database_;

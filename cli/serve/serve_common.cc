@@ -91,7 +91,8 @@ std::string advertisedHostOf(const conf::HttpConfig& http) {
 }
 
 void awaitEnd(SignalWaiter& signals) {
-  while (signals.wait() == SIGHUP) logInfo("reload_ignored", field("why", "no key can be reloaded"));
+  while (signals.wait() == SIGHUP)
+    logInfo("reload_ignored", field("why", "no key can be reloaded"));
 }
 
 }  // namespace baton::cli

@@ -49,7 +49,8 @@ int runMaster(const conf::MasterConfig& config, SystemClock& clock, dao::Databas
   options.priority = config.priority;
   options.eligible = config.eligible;
   options.version = BATON_VERSION;
-  ha::ZkFailover failover(options, clock, [&database] { return Result(database.makeEpochStore()); });
+  ha::ZkFailover failover(options, clock,
+                          [&database] { return Result(database.makeEpochStore()); });
   service.setFailover(failover);
   ports.setFailover(failover);
   if (const Status started = failover.start(service); !started.ok()) {
@@ -84,9 +85,9 @@ int serveMaster(const conf::MasterConfig& config) {
     return failStart("master", cluster.error());
   }
   if (cluster->name != config.cluster_name) {
-    return failStart("master", Error::conflict("cluster.name is {} but the database {} belongs to {}",
-                                               config.cluster_name, config.database.name,
-                                               cluster->name));
+    return failStart("master",
+                     Error::conflict("cluster.name is {} but the database {} belongs to {}",
+                                     config.cluster_name, config.database.name, cluster->name));
   }
   const auto heartbeat = heartbeatOf(config.engine, *cluster);
   if (!heartbeat.ok()) return failStart("master", heartbeat.error());

@@ -57,7 +57,8 @@ Result<Prepared> prepare(const conf::StandaloneConfig& config) {
   dao::ClusterInit init;
   init.name = kNode;
   init.guid = makeUuid();
-  if (config.engine.heartbeat.interval) init.heartbeat_ms = config.engine.heartbeat.interval->count();
+  if (config.engine.heartbeat.interval)
+    init.heartbeat_ms = config.engine.heartbeat.interval->count();
   ASSIGN_OR_RETURN(prepared.cluster, prepared.database->initCluster(init));
   ASSIGN_OR_RETURN(prepared.heartbeat, heartbeatOf(config.engine, prepared.cluster));
   return prepared;

@@ -47,9 +47,9 @@ std::string formatRfc3339(WallTime time) {
   const int64_t in_day = (time.time_since_epoch() - days).count();
   const int64_t second = in_day / 1'000'000;
   const int64_t micro = in_day % 1'000'000;
-  std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", int{date.year()},
-                                 unsigned{date.month()}, unsigned{date.day()}, second / 3600,
-                                 second / 60 % 60, second % 60);
+  std::string text =
+      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", int{date.year()}, unsigned{date.month()},
+                  unsigned{date.day()}, second / 3600, second / 60 % 60, second % 60);
   if (micro % 1000 != 0) {
     text += fmt::format(".{:06}", micro);
   } else if (micro != 0) {

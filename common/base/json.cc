@@ -94,12 +94,18 @@ std::string dumpJson(const Json& json) {
 
 std::string_view jsonTypeName(const Json& json) {
   switch (json.type()) {
-    case Json::value_t::null: return "null";
-    case Json::value_t::boolean: return "a boolean";
-    case Json::value_t::string: return "a string";
-    case Json::value_t::array: return "an array";
-    case Json::value_t::object: return "an object";
-    default: return "a number";
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::boolean:
+      return "a boolean";
+    case Json::value_t::string:
+      return "a string";
+    case Json::value_t::array:
+      return "an array";
+    case Json::value_t::object:
+      return "an object";
+    default:
+      return "a number";
   }
 }
 
@@ -162,8 +168,8 @@ JsonReader& JsonReader::string(std::string_view name, std::string& out, size_t c
   }
   const auto& text = value->get_ref<const std::string&>();
   if (utf8Length(text) > chars_max) {
-    fail(name, fmt::format("has {} characters, at most {} are accepted", utf8Length(text),
-                           chars_max));
+    fail(name,
+         fmt::format("has {} characters, at most {} are accepted", utf8Length(text), chars_max));
     return *this;
   }
   out = text;
@@ -174,8 +180,8 @@ JsonReader& JsonReader::boolean(std::string_view name, bool& out) {
   const Json* value = find(name);
   if (value == nullptr) return *this;
   if (!value->is_boolean()) {
-    fail(name, fmt::format("is {} ({}), expected true or false", jsonTypeName(*value),
-                           shown(*value)));
+    fail(name,
+         fmt::format("is {} ({}), expected true or false", jsonTypeName(*value), shown(*value)));
     return *this;
   }
   out = value->get<bool>();
@@ -188,8 +194,8 @@ JsonReader& JsonReader::integer(std::string_view name, int64_t& out, int64_t min
   const bool fits = value->is_number_integer() &&
                     (!value->is_number_unsigned() || value->get<uint64_t>() <= INT64_MAX);
   if (!fits || value->get<int64_t>() < min || value->get<int64_t>() > max) {
-    fail(name, fmt::format("is {}, expected a whole number from {} to {}", shown(*value), min,
-                           max));
+    fail(name,
+         fmt::format("is {}, expected a whole number from {} to {}", shown(*value), min, max));
     return *this;
   }
   out = value->get<int64_t>();
@@ -211,16 +217,16 @@ JsonReader& JsonReader::duration(std::string_view name, Millis& out, Millis max)
   const Json* value = find(name);
   if (value == nullptr) return *this;
   if (!value->is_string()) {
-    fail(name, fmt::format("is {} ({}), expected a duration such as \"90s\"",
-                           jsonTypeName(*value), shown(*value)));
+    fail(name, fmt::format("is {} ({}), expected a duration such as \"90s\"", jsonTypeName(*value),
+                           shown(*value)));
     return *this;
   }
   const auto parsed = parseDuration(value->get_ref<const std::string&>());
   if (!parsed.ok()) {
     fail(name, parsed.error().message());
   } else if (*parsed > max) {
-    fail(name, fmt::format("is {}, expected at most {}", formatDuration(*parsed),
-                           formatDuration(max)));
+    fail(name,
+         fmt::format("is {}, expected at most {}", formatDuration(*parsed), formatDuration(max)));
   } else {
     out = *parsed;
   }

@@ -11,16 +11,19 @@ constexpr const char* kPattern = "%Y-%m-%dT%H:%M:%S.%fZ %l %v";
 
 spdlog::level::level_enum spdLevel(LogLevel level) {
   switch (level) {
-    case LogLevel::Debug: return spdlog::level::debug;
-    case LogLevel::Info: return spdlog::level::info;
-    case LogLevel::Warn: return spdlog::level::warn;
-    case LogLevel::Error: return spdlog::level::err;
+    case LogLevel::Debug:
+      return spdlog::level::debug;
+    case LogLevel::Info:
+      return spdlog::level::info;
+    case LogLevel::Warn:
+      return spdlog::level::warn;
+    case LogLevel::Error:
+      return spdlog::level::err;
   }
   return spdlog::level::info;
 }
 
-std::shared_ptr<spdlog::logger> configured(std::shared_ptr<spdlog::logger> logger,
-                                           LogLevel level) {
+std::shared_ptr<spdlog::logger> configured(std::shared_ptr<spdlog::logger> logger, LogLevel level) {
   logger->set_pattern(kPattern, spdlog::pattern_time_type::utc);
   logger->set_level(spdLevel(level));
   logger->flush_on(spdlog::level::info);
@@ -63,12 +66,23 @@ std::string quoteLogValue(std::string_view value) {
   std::string quoted = "\"";
   for (const char c : value) {
     switch (c) {
-      case '"': quoted += "\\\""; break;
-      case '\\': quoted += "\\\\"; break;
-      case '\n': quoted += "\\n"; break;
-      case '\r': quoted += "\\r"; break;
-      case '\t': quoted += "\\t"; break;
-      default: quoted += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+      case '"':
+        quoted += "\\\"";
+        break;
+      case '\\':
+        quoted += "\\\\";
+        break;
+      case '\n':
+        quoted += "\\n";
+        break;
+      case '\r':
+        quoted += "\\r";
+        break;
+      case '\t':
+        quoted += "\\t";
+        break;
+      default:
+        quoted += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
     }
   }
   return quoted + '"';

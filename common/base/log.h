@@ -16,10 +16,10 @@ namespace baton {
 enum class LogLevel : uint8_t { Debug, Info, Warn, Error };
 
 struct LogOptions {
-  std::string file;                        // Empty: standard error.
-  LogLevel level = LogLevel::Info;         // Lines below it are dropped.
+  std::string file;                          // Empty: standard error.
+  LogLevel level = LogLevel::Info;           // Lines below it are dropped.
   uint64_t rotate_bytes = 64 * 1024 * 1024;  // Size at which the file is rotated.
-  uint32_t rotate_files = 5;               // How many rotated files are kept.
+  uint32_t rotate_files = 5;                 // How many rotated files are kept.
 };
 
 // Opens the process's log; before that, lines go to standard error. Call once, in main.

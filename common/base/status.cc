@@ -7,23 +7,40 @@ namespace baton {
 
 std::string_view toString(ErrorCode code) {
   switch (code) {
-    case ErrorCode::InvalidArgument: return "invalid_argument";
-    case ErrorCode::NotFound: return "not_found";
-    case ErrorCode::Conflict: return "conflict";
-    case ErrorCode::PermissionDenied: return "permission_denied";
-    case ErrorCode::Unauthenticated: return "unauthenticated";
-    case ErrorCode::TooLarge: return "too_large";
-    case ErrorCode::Overloaded: return "overloaded";
-    case ErrorCode::Unavailable: return "unavailable";
-    case ErrorCode::Busy: return "busy";
-    case ErrorCode::Fenced: return "fenced";
-    case ErrorCode::StorageFull: return "storage_full";
-    case ErrorCode::NotActive: return "not_active";
-    case ErrorCode::DeadlineExceeded: return "deadline_exceeded";
-    case ErrorCode::Cancelled: return "cancelled";
-    case ErrorCode::Corrupt: return "corrupt";
-    case ErrorCode::Unsupported: return "unsupported";
-    case ErrorCode::Internal: return "internal";
+    case ErrorCode::InvalidArgument:
+      return "invalid_argument";
+    case ErrorCode::NotFound:
+      return "not_found";
+    case ErrorCode::Conflict:
+      return "conflict";
+    case ErrorCode::PermissionDenied:
+      return "permission_denied";
+    case ErrorCode::Unauthenticated:
+      return "unauthenticated";
+    case ErrorCode::TooLarge:
+      return "too_large";
+    case ErrorCode::Overloaded:
+      return "overloaded";
+    case ErrorCode::Unavailable:
+      return "unavailable";
+    case ErrorCode::Busy:
+      return "busy";
+    case ErrorCode::Fenced:
+      return "fenced";
+    case ErrorCode::StorageFull:
+      return "storage_full";
+    case ErrorCode::NotActive:
+      return "not_active";
+    case ErrorCode::DeadlineExceeded:
+      return "deadline_exceeded";
+    case ErrorCode::Cancelled:
+      return "cancelled";
+    case ErrorCode::Corrupt:
+      return "corrupt";
+    case ErrorCode::Unsupported:
+      return "unsupported";
+    case ErrorCode::Internal:
+      return "internal";
   }
   return "internal";
 }
@@ -35,8 +52,10 @@ bool isRetryable(ErrorCode code) {
     case ErrorCode::Busy:
     case ErrorCode::StorageFull:
     case ErrorCode::NotActive:
-    case ErrorCode::DeadlineExceeded: return true;
-    default: return false;
+    case ErrorCode::DeadlineExceeded:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -108,8 +108,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}       // NOLINT
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}   // NOLINT
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}             // NOLINT
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}         // NOLINT
   Result(const Status& status) : state_(std::in_place_index<1>, status.error()) {}  // NOLINT
 
   bool ok() const { return state_.index() == 0; }
@@ -136,11 +136,11 @@ class [[nodiscard]] Result {
 #define BATON_CONCAT_INNER(a, b) a##b
 #define BATON_CONCAT(a, b) BATON_CONCAT_INNER(a, b)
 
-#define RETURN_IF_ERROR(expression)                                         \
-  do {                                                                      \
-    if (auto baton_status = (expression); !baton_status.ok()) {             \
-      return baton_status.error();                                          \
-    }                                                                       \
+#define RETURN_IF_ERROR(expression)                             \
+  do {                                                          \
+    if (auto baton_status = (expression); !baton_status.ok()) { \
+      return baton_status.error();                              \
+    }                                                           \
   } while (false)
 
 #define ASSIGN_OR_RETURN(target, expression) \
@@ -150,7 +150,7 @@ class [[nodiscard]] Result {
   if (!result.ok()) return result.error();                 \
   target = std::move(result).value()
 
-#define CHECK(condition)                                                   \
-  do {                                                                     \
+#define CHECK(condition)                                                    \
+  do {                                                                      \
     if (!(condition)) ::baton::checkFailed(__FILE__, __LINE__, #condition); \
   } while (false)

@@ -17,17 +17,17 @@
 namespace baton {
 
 // One queue, one thread: whoever posts hands work to the thread that owns the state. Events run in
-// the order in which they were posted; timers that are due run when the queue has been emptied once,
-// so what arrived before a timer was due is handled before it. Handlers never block and never wait
-// for another event.
+// the order in which they were posted; timers that are due run when the queue has been emptied
+// once, so what arrived before a timer was due is handled before it. Handlers never block and never
+// wait for another event.
 class AsyncDispatcher final : public Service {
  public:
   using Event = std::function<void()>;
   using TimerId = uint64_t;
 
   struct Options {
-    size_t queue_max = 100'000;   // Past it tryPost refuses; post does not.
-    size_t burst_max = 512;       // Events handled between two calls of after_burst.
+    size_t queue_max = 100'000;  // Past it tryPost refuses; post does not.
+    size_t burst_max = 512;      // Events handled between two calls of after_burst.
   };
 
   // `clock` outlives this. `after_burst` runs on the thread behind every burst of events or timers.
@@ -89,10 +89,10 @@ class AsyncDispatcher final : public Service {
   mutable std::mutex mutex_;
   // Signalled when: an event is posted, the thread shall stop, a freeze ends.
   std::condition_variable wake_;
-  std::vector<Event> queue_;       // Guarded by mutex_.
-  bool frozen_ = false;            // Guarded by mutex_.
-  bool stopping_ = false;          // Guarded by mutex_.
-  std::vector<Event> first_;       // Guarded by mutex_; runs first after a resume.
+  std::vector<Event> queue_;               // Guarded by mutex_.
+  bool frozen_ = false;                    // Guarded by mutex_.
+  bool stopping_ = false;                  // Guarded by mutex_.
+  std::vector<Event> first_;               // Guarded by mutex_; runs first after a resume.
   std::atomic<bool> maybe_frozen_{false};  // Cheap check between two events.
 
   // Dispatcher thread only.

@@ -27,8 +27,8 @@ constexpr bool isDeterministic(const std::array<Move<State, Event>, N>& moves) {
 
 // The state after the event, or nothing if the move is not in the table.
 template <typename State, typename Event, size_t N>
-constexpr std::optional<State> nextState(const std::array<Move<State, Event>, N>& moves,
-                                         State from, Event on) {
+constexpr std::optional<State> nextState(const std::array<Move<State, Event>, N>& moves, State from,
+                                         Event on) {
   for (const auto& move : moves) {
     if (move.from == from && move.on == on) return move.to;
   }

@@ -19,8 +19,8 @@ std::optional<TaskId> parseTaskId(std::string_view text) {
 
 bool isValidName(std::string_view text, bool colon) {
   return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '.' || c == '_' || c == '-' || (colon && c == ':');
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-' || (colon && c == ':');
   });
 }
 

@@ -85,11 +85,11 @@ void readCallback(JsonReader& task, CallbackSpec& callback) {
   std::sort(callback.on.begin(), callback.on.end());
   callback.on.erase(std::unique(callback.on.begin(), callback.on.end()), callback.on.end());
   if (on_failure != "finish" && on_failure != "fail") {
-    reader.fail("on_failure", fmt::format("is \"{}\", expected finish or fail",
-                                          truncateUtf8(on_failure, 40)));
+    reader.fail("on_failure",
+                fmt::format("is \"{}\", expected finish or fail", truncateUtf8(on_failure, 40)));
   }
-  callback.on_failure = on_failure == "fail" ? CallbackSpec::OnFailure::Fail
-                                             : CallbackSpec::OnFailure::Finish;
+  callback.on_failure =
+      on_failure == "fail" ? CallbackSpec::OnFailure::Fail : CallbackSpec::OnFailure::Finish;
   if (const Status read = reader.finish(); !read.ok()) task.fail(read.error());
 }
 
@@ -133,17 +133,20 @@ void refuseUnsupported(JsonReader& reader) {
 void checkRun(JsonReader& reader, const TaskSpec& spec) {
   if (spec.kind == "command") {
     if (spec.command.empty()) {
-      reader.fail("command", "is empty or missing; expected an array of the program and its arguments");
+      reader.fail("command",
+                  "is empty or missing; expected an array of the program and its arguments");
     } else if (spec.command.front().empty()) {
       reader.fail("command[0]", "is empty; expected a program");
     }
-    if (reader.has("script")) reader.fail("script", "belongs to kind script, this task is of kind command");
+    if (reader.has("script"))
+      reader.fail("script", "belongs to kind script, this task is of kind command");
   } else if (spec.kind == "script") {
     if (spec.script.empty()) reader.fail("script", "is empty or missing");
-    if (reader.has("command")) reader.fail("command", "belongs to kind command, this task is of kind script");
+    if (reader.has("command"))
+      reader.fail("command", "belongs to kind command, this task is of kind script");
   } else {
-    reader.fail("kind", fmt::format("is \"{}\", expected command or script",
-                                    truncateUtf8(spec.kind, 40)));
+    reader.fail("kind",
+                fmt::format("is \"{}\", expected command or script", truncateUtf8(spec.kind, 40)));
   }
   for (const std::string& argument : spec.command) checkText(reader, "command", argument);
   for (const std::string& argument : spec.interpreter) checkText(reader, "interpreter", argument);
@@ -155,10 +158,10 @@ void checkRun(JsonReader& reader, const TaskSpec& spec) {
   size_t bytes = 0;
   for (const auto& [name, value] : spec.params) bytes += name.size() + value.size();
   if (bytes > kParamsBytesMax) {
-    reader.fail(Error(ErrorCode::TooLarge,
-                      fmt::format("{} bytes of parameters, at most {} are accepted", bytes,
-                                  kParamsBytesMax),
-                      reader.pathOf("params")));
+    reader.fail(Error(
+        ErrorCode::TooLarge,
+        fmt::format("{} bytes of parameters, at most {} are accepted", bytes, kParamsBytesMax),
+        reader.pathOf("params")));
   }
 }
 
@@ -184,11 +187,20 @@ bool CallbackSpec::wants(TaskStatus ended) const {
   if (url.empty()) return false;
   std::string_view event;
   switch (ended) {
-    case TaskStatus::Finished: event = "finished"; break;
-    case TaskStatus::Failed: event = "failed"; break;
-    case TaskStatus::Terminated: event = "terminated"; break;
-    case TaskStatus::Skipped: event = "skipped"; break;
-    default: return false;
+    case TaskStatus::Finished:
+      event = "finished";
+      break;
+    case TaskStatus::Failed:
+      event = "failed";
+      break;
+    case TaskStatus::Terminated:
+      event = "terminated";
+      break;
+    case TaskStatus::Skipped:
+      event = "skipped";
+      break;
+    default:
+      return false;
   }
   return std::find(on.begin(), on.end(), event) != on.end();
 }

@@ -25,10 +25,10 @@ inline constexpr Millis kKillGraceDefault{10'000};
 
 // How often and how far apart failed attempts are repeated.
 struct RetryPolicy {
-  int64_t max = 0;               // Extra attempts after the first.
-  Millis delay{1'000};           // Before the first extra attempt.
-  double backoff = 2.0;          // Factor from one delay to the next.
-  Millis max_delay{3'600'000};   // Cap of the delay.
+  int64_t max = 0;              // Extra attempts after the first.
+  Millis delay{1'000};          // Before the first extra attempt.
+  double backoff = 2.0;         // Factor from one delay to the next.
+  Millis max_delay{3'600'000};  // Cap of the delay.
 
   // Delay before extra attempt number `retry` (1, 2, …).
   Millis delayBefore(int64_t retry) const;
@@ -38,10 +38,11 @@ struct RetryPolicy {
 // A webhook that is called when the task ends.
 struct CallbackSpec {
   enum class OnFailure : uint8_t { Finish, Fail };
-  std::string url;                      // Empty: no callback.
-  std::vector<std::string> on;          // finished | failed | terminated | skipped; default: the first two.
-  bool wait = false;                    // Stay in CALLBACK until the receiver answered 2xx.
-  OnFailure on_failure = OnFailure::Finish;  // With wait: what a delivery that failed for good means.
+  std::string url;              // Empty: no callback.
+  std::vector<std::string> on;  // finished | failed | terminated | skipped; default: the first two.
+  bool wait = false;            // Stay in CALLBACK until the receiver answered 2xx.
+  OnFailure on_failure =
+      OnFailure::Finish;  // With wait: what a delivery that failed for good means.
 
   bool wants(TaskStatus ended) const;
   bool operator==(const CallbackSpec&) const = default;
@@ -50,10 +51,10 @@ struct CallbackSpec {
 // What the master must know of a task to decide about it. Most tasks of a site share a few
 // policies, so live tasks point to interned ones (PolicyPool) and rows carry the text.
 struct TaskPolicy {
-  LabelMap labels;               // Labels that the runner must have.
+  LabelMap labels;  // Labels that the runner must have.
   RetryPolicy retry;
-  Millis timeout{0};             // 0: none.
-  Millis dispatch_timeout{0};    // 0: none.
+  Millis timeout{0};           // 0: none.
+  Millis dispatch_timeout{0};  // 0: none.
   Millis kill_grace = kKillGraceDefault;
   CallbackSpec callback;
 
@@ -63,15 +64,15 @@ struct TaskPolicy {
 // A task as submitted.
 struct TaskSpec {
   std::string name;
-  std::string kind = "command";           // command | script
-  std::vector<std::string> command;       // argv, no shell (kind command).
-  std::string script;                     // Kind script.
-  std::vector<std::string> interpreter;   // Kind script; default /bin/sh -e.
+  std::string kind = "command";          // command | script
+  std::vector<std::string> command;      // argv, no shell (kind command).
+  std::string script;                    // Kind script.
+  std::vector<std::string> interpreter;  // Kind script; default /bin/sh -e.
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> params;  // Arrive as environment variables.
-  std::string dir;                        // Working directory; empty: the attempt's own folder.
+  std::string dir;                            // Working directory; empty: the attempt's own folder.
   Priority priority = Priority::Normal;
-  WallTime not_before{};                  // Zero: at once.
+  WallTime not_before{};  // Zero: at once.
   bool hold = false;
   std::vector<std::string> tags;
   TaskPolicy policy;

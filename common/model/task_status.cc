@@ -10,10 +10,19 @@ constexpr std::array<std::string_view, kTaskStatusCount> kStatusNames{
     "CREATED", "QUEUED",  "DISPATCHED",  "RUNNING",    "CALLBACK", "FINISHED",
     "FAILED",  "SKIPPED", "TERMINATING", "TERMINATED", "RETRYING"};
 
-constexpr std::array<std::string_view, kFailureReasonCount> kReasonNames{
-    "",         "exit_code",       "signal",       "timeout",     "oom",          "start_failed",
-    "bad_spec", "resource_failed", "runner_reset", "runner_lost", "disconnected", "dispatch_timeout",
-    "callback_failed"};
+constexpr std::array<std::string_view, kFailureReasonCount> kReasonNames{"",
+                                                                         "exit_code",
+                                                                         "signal",
+                                                                         "timeout",
+                                                                         "oom",
+                                                                         "start_failed",
+                                                                         "bad_spec",
+                                                                         "resource_failed",
+                                                                         "runner_reset",
+                                                                         "runner_lost",
+                                                                         "disconnected",
+                                                                         "dispatch_timeout",
+                                                                         "callback_failed"};
 
 constexpr std::array<std::string_view, kPriorityCount> kPriorityNames{"low", "normal", "high",
                                                                       "critical"};
@@ -77,12 +86,18 @@ std::string_view toString(TaskStatus status) { return kStatusNames[static_cast<s
 
 std::string_view toString(AttemptStatus status) {
   switch (status) {
-    case AttemptStatus::Dispatched: return "DISPATCHED";
-    case AttemptStatus::Running: return "RUNNING";
-    case AttemptStatus::Finished: return "FINISHED";
-    case AttemptStatus::Failed: return "FAILED";
-    case AttemptStatus::Terminated: return "TERMINATED";
-    case AttemptStatus::Undelivered: return "UNDELIVERED";
+    case AttemptStatus::Dispatched:
+      return "DISPATCHED";
+    case AttemptStatus::Running:
+      return "RUNNING";
+    case AttemptStatus::Finished:
+      return "FINISHED";
+    case AttemptStatus::Failed:
+      return "FAILED";
+    case AttemptStatus::Terminated:
+      return "TERMINATED";
+    case AttemptStatus::Undelivered:
+      return "UNDELIVERED";
   }
   return "";
 }
@@ -93,10 +108,14 @@ std::string_view toString(FailureReason reason) {
 
 std::string_view toString(StopCause cause) {
   switch (cause) {
-    case StopCause::None: return "";
-    case StopCause::Stop: return "stop";
-    case StopCause::Run: return "run";
-    case StopCause::Timeout: return "timeout";
+    case StopCause::None:
+      return "";
+    case StopCause::Stop:
+      return "stop";
+    case StopCause::Run:
+      return "run";
+    case StopCause::Timeout:
+      return "timeout";
   }
   return "";
 }
@@ -107,20 +126,34 @@ std::string_view toString(Priority priority) {
 
 std::string_view toString(WaitingCode code) {
   switch (code) {
-    case WaitingCode::None: return "";
-    case WaitingCode::Dependency: return "dependency";
-    case WaitingCode::NotBefore: return "not_before";
-    case WaitingCode::Event: return "event";
-    case WaitingCode::Hold: return "hold";
-    case WaitingCode::NoRunnerMatches: return "no_runner_matches";
-    case WaitingCode::AllRunnersBusy: return "all_runners_busy";
-    case WaitingCode::GroupLimit: return "group_limit";
-    case WaitingCode::FlowLimit: return "flow_limit";
-    case WaitingCode::ClusterLimit: return "cluster_limit";
-    case WaitingCode::HostExcluded: return "host_excluded";
-    case WaitingCode::Window: return "window";
-    case WaitingCode::RetryDelay: return "retry_delay";
-    case WaitingCode::NotLeader: return "not_leader";
+    case WaitingCode::None:
+      return "";
+    case WaitingCode::Dependency:
+      return "dependency";
+    case WaitingCode::NotBefore:
+      return "not_before";
+    case WaitingCode::Event:
+      return "event";
+    case WaitingCode::Hold:
+      return "hold";
+    case WaitingCode::NoRunnerMatches:
+      return "no_runner_matches";
+    case WaitingCode::AllRunnersBusy:
+      return "all_runners_busy";
+    case WaitingCode::GroupLimit:
+      return "group_limit";
+    case WaitingCode::FlowLimit:
+      return "flow_limit";
+    case WaitingCode::ClusterLimit:
+      return "cluster_limit";
+    case WaitingCode::HostExcluded:
+      return "host_excluded";
+    case WaitingCode::Window:
+      return "window";
+    case WaitingCode::RetryDelay:
+      return "retry_delay";
+    case WaitingCode::NotLeader:
+      return "not_leader";
   }
   return "";
 }

@@ -25,12 +25,27 @@ enum class TaskStatus : uint8_t {
 inline constexpr size_t kTaskStatusCount = 11;
 
 enum class AttemptStatus : uint8_t {
-  Dispatched = 0, Running = 1, Finished = 2, Failed = 3, Terminated = 4, Undelivered = 5,
+  Dispatched = 0,
+  Running = 1,
+  Finished = 2,
+  Failed = 3,
+  Terminated = 4,
+  Undelivered = 5,
 };
 
 enum class FailureReason : uint8_t {
-  None = 0, ExitCode = 1, Signal = 2, Timeout = 3, Oom = 4, StartFailed = 5, BadSpec = 6,
-  ResourceFailed = 7, RunnerReset = 8, RunnerLost = 9, Disconnected = 10, DispatchTimeout = 11,
+  None = 0,
+  ExitCode = 1,
+  Signal = 2,
+  Timeout = 3,
+  Oom = 4,
+  StartFailed = 5,
+  BadSpec = 6,
+  ResourceFailed = 7,
+  RunnerReset = 8,
+  RunnerLost = 9,
+  Disconnected = 10,
+  DispatchTimeout = 11,
   CallbackFailed = 12,
 };
 inline constexpr size_t kFailureReasonCount = 13;
@@ -42,8 +57,20 @@ enum class Priority : uint8_t { Low = 0, Normal = 1, High = 2, Critical = 3 };
 inline constexpr size_t kPriorityCount = 4;
 
 enum class WaitingCode : uint8_t {
-  None, Dependency, NotBefore, Event, Hold, NoRunnerMatches, AllRunnersBusy, GroupLimit, FlowLimit,
-  ClusterLimit, HostExcluded, Window, RetryDelay, NotLeader,
+  None,
+  Dependency,
+  NotBefore,
+  Event,
+  Hold,
+  NoRunnerMatches,
+  AllRunnersBusy,
+  GroupLimit,
+  FlowLimit,
+  ClusterLimit,
+  HostExcluded,
+  Window,
+  RetryDelay,
+  NotLeader,
 };
 
 bool isTerminal(TaskStatus status);
@@ -53,12 +80,12 @@ bool isOpen(AttemptStatus status);
 // False for the reasons after which another attempt can't help or may overlap.
 bool isRetried(FailureReason reason);
 
-std::string_view toString(TaskStatus status);      // "RUNNING"
-std::string_view toString(AttemptStatus status);   // "RUNNING"
-std::string_view toString(FailureReason reason);   // "exit_code"; empty for None
-std::string_view toString(StopCause cause);        // "stop"; empty for None
-std::string_view toString(Priority priority);      // "normal"
-std::string_view toString(WaitingCode code);       // "all_runners_busy"; empty for None
+std::string_view toString(TaskStatus status);     // "RUNNING"
+std::string_view toString(AttemptStatus status);  // "RUNNING"
+std::string_view toString(FailureReason reason);  // "exit_code"; empty for None
+std::string_view toString(StopCause cause);       // "stop"; empty for None
+std::string_view toString(Priority priority);     // "normal"
+std::string_view toString(WaitingCode code);      // "all_runners_busy"; empty for None
 
 // Accepts the name in any case, and other schedulers' words ("pending", "执行中", …). A word may
 // stand for several statuses; empty if the word is unknown.

@@ -67,7 +67,8 @@ void readResult(JsonReader& reader, AttemptResult& result) {
     if (parsed) {
       result.reason = *parsed;
     } else {
-      reader.fail("reason", fmt::format("\"{}\" is not a failure reason", truncateUtf8(reason, 40)));
+      reader.fail("reason",
+                  fmt::format("\"{}\" is not a failure reason", truncateUtf8(reason, 40)));
     }
   }
   readStream(reader, "stdout", result.stdout_bytes);
@@ -133,19 +134,26 @@ void addResult(const AttemptResult& result, Json& json) {
 
 std::string_view toString(RunnerStatus status) {
   switch (status) {
-    case RunnerStatus::Idle: return "IDLE";
-    case RunnerStatus::Running: return "RUNNING";
-    case RunnerStatus::Finished: return "FINISHED";
-    case RunnerStatus::Failed: return "FAILED";
+    case RunnerStatus::Idle:
+      return "IDLE";
+    case RunnerStatus::Running:
+      return "RUNNING";
+    case RunnerStatus::Finished:
+      return "FINISHED";
+    case RunnerStatus::Failed:
+      return "FAILED";
   }
   return "";
 }
 
 std::string_view toString(Command command) {
   switch (command) {
-    case Command::GoOn: return "GO_ON";
-    case Command::Reset: return "RESET";
-    case Command::RunNew: return "RUN_NEW";
+    case Command::GoOn:
+      return "GO_ON";
+    case Command::Reset:
+      return "RESET";
+    case Command::RunNew:
+      return "RUN_NEW";
   }
   return "";
 }
@@ -157,7 +165,8 @@ Result<HeartbeatRequest> parseHeartbeatRequest(const Json& json, std::string_vie
   std::string stated;
   reader.string("runner_id", stated, 64);
   if (!stated.empty() && stated != runner_id) {
-    reader.fail("runner_id", fmt::format("is \"{}\", but the path names \"{}\"", stated, runner_id));
+    reader.fail("runner_id",
+                fmt::format("is \"{}\", but the path names \"{}\"", stated, runner_id));
   }
   readStatus(reader, request);
   readIdentity(reader, request);

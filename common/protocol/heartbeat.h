@@ -22,7 +22,7 @@ std::string_view toString(Command command);      // "RUN_NEW"
 
 // Names one attempt; the nonce tells orders apart that share task and number.
 struct AttemptKey {
-  TaskId task_id = 0;      // 0: none.
+  TaskId task_id = 0;  // 0: none.
   int32_t attempt = 0;
   std::string nonce;
   bool operator==(const AttemptKey&) const = default;
@@ -43,8 +43,8 @@ struct AttemptResult {
   int32_t signal = 0;
   FailureReason reason = FailureReason::None;
   std::string reason_text;
-  int64_t run_ms = 0;      // How long it ran.
-  int64_t ended_ms = 0;    // How long ago it ended: a duration, because clocks differ.
+  int64_t run_ms = 0;    // How long it ran.
+  int64_t ended_ms = 0;  // How long ago it ended: a duration, because clocks differ.
   int64_t stdout_bytes = 0;
   int64_t stderr_bytes = 0;
   std::map<std::string, std::string> outputs;
@@ -58,27 +58,27 @@ struct HeartbeatRequest {
   std::string boot_id;
   std::string version;
   std::string worker_address;
-  std::string cluster_guid;          // Empty: not known yet.
+  std::string cluster_guid;  // Empty: not known yet.
   std::string journal_id;
   std::optional<uint64_t> incarnation;  // Absent in plain clients.
   std::optional<uint64_t> seq;
   bool has_last_order = false;
-  AttemptKey last_order;             // Newest attempt that the runner ever accepted.
-  Epoch epoch = 0;                   // Highest seen.
+  AttemptKey last_order;  // Newest attempt that the runner ever accepted.
+  Epoch epoch = 0;        // Highest seen.
   RunnerStatus status = RunnerStatus::Idle;
-  AttemptKey current;                // Unless IDLE; with IDLE: the stopped attempt of a closing report.
-  AttemptResult result;              // With FINISHED and FAILED, and with a closing IDLE.
-  int64_t leaving_ms = 0;            // Above 0: not to be counted as lost for so long.
-  LabelMap labels;                   // runner_config.labels
-  std::string final_args;            // While RUNNING: the command as really run, JSON array.
-  int64_t wait_ms = 0;               // How long the master may hold the reply.
+  AttemptKey current;      // Unless IDLE; with IDLE: the stopped attempt of a closing report.
+  AttemptResult result;    // With FINISHED and FAILED, and with a closing IDLE.
+  int64_t leaving_ms = 0;  // Above 0: not to be counted as lost for so long.
+  LabelMap labels;         // runner_config.labels
+  std::string final_args;  // While RUNNING: the command as really run, JSON array.
+  int64_t wait_ms = 0;     // How long the master may hold the reply.
   std::optional<HostFigures> figures;
 };
 
 // What RUN_NEW carries beside the key: all that the runner needs.
 struct Order {
   AttemptKey key;
-  std::string run_part;              // JSON of runPartToJson(spec).
+  std::string run_part;  // JSON of runPartToJson(spec).
   Millis timeout{0};
   Millis kill_grace = kKillGraceDefault;
 };
@@ -86,11 +86,11 @@ struct Order {
 struct HeartbeatReply {
   std::string cluster_guid;
   Epoch epoch = 0;
-  uint64_t incarnation = 0;          // Of the request that it answers.
+  uint64_t incarnation = 0;  // Of the request that it answers.
   uint64_t seq = 0;
   Command command = Command::GoOn;
-  std::optional<Order> order;        // With RUN_NEW.
-  int64_t interval_ms = 0;           // Pause before the next beat.
+  std::optional<Order> order;  // With RUN_NEW.
+  int64_t interval_ms = 0;     // Pause before the next beat.
 };
 
 // Unknown members are accepted (versions N and N-1 mix during an upgrade); wrong types are not.

@@ -32,35 +32,35 @@ struct TaskListQuery {
   std::vector<TaskStatus> statuses;
   std::vector<Priority> priorities;
   FailureReason reason = FailureReason::None;
-  std::string name;              // Exact.
-  std::string text;              // Part of the name.
+  std::string name;  // Exact.
+  std::string text;  // Part of the name.
   std::string tag;
   std::string host;
   std::string runner_id;
-  WallTime created_from{};       // Zero: open.
-  WallTime created_before{};     // Zero: open.
-  TaskId before = 0;             // Cursor: the last id of the page before; 0: first page.
-  uint32_t limit = 50;           // 1 to 1,000.
+  WallTime created_from{};    // Zero: open.
+  WallTime created_before{};  // Zero: open.
+  TaskId before = 0;          // Cursor: the last id of the page before; 0: first page.
+  uint32_t limit = 50;        // 1 to 1,000.
   bool total = false;
 };
 
 struct TaskListView {
-  std::vector<TaskView> items;   // Newest first, without spec.
+  std::vector<TaskView> items;  // Newest first, without spec.
   bool more = false;
   std::optional<uint64_t> total;
 };
 
 struct Submission {
-  std::vector<TaskSpec> tasks;   // 1 to 10,000; all are accepted or none.
-  bool bulk = false;             // Shapes the answer: {"ids": [...]} or the task.
-  std::string principal;         // Who asks; scope of the idempotency key.
-  std::string idempotency_key;   // Empty: none.
-  std::string request_hash;      // SHA-256 of the body.
+  std::vector<TaskSpec> tasks;  // 1 to 10,000; all are accepted or none.
+  bool bulk = false;            // Shapes the answer: {"ids": [...]} or the task.
+  std::string principal;        // Who asks; scope of the idempotency key.
+  std::string idempotency_key;  // Empty: none.
+  std::string request_hash;     // SHA-256 of the body.
 };
 
 struct SubmitAnswer {
-  std::string body;              // JSON.
-  bool replayed = false;         // The first answer to the same key, given again.
+  std::string body;       // JSON.
+  bool replayed = false;  // The first answer to the same key, given again.
 };
 
 enum class TaskCommand : uint8_t { Stop, Skip, Hold, Release, Rerun, ForceSuccess };
@@ -95,10 +95,10 @@ class HeartbeatPort {
 
 struct RunnerView {
   RunnerRecord record;
-  std::string state;             // idle | busy | lost | leaving | conflict | unknown
-  TaskId task_id = 0;            // Of its open attempt; 0: none.
-  int64_t silent_ms = 0;         // Since the last heartbeat; -1: none in this term.
-  bool held = false;             // A heartbeat of it waits for an order.
+  std::string state;      // idle | busy | lost | leaving | conflict | unknown
+  TaskId task_id = 0;     // Of its open attempt; 0: none.
+  int64_t silent_ms = 0;  // Since the last heartbeat; -1: none in this term.
+  bool held = false;      // A heartbeat of it waits for an order.
 };
 
 struct HostView {
@@ -110,7 +110,7 @@ struct HostView {
   int64_t runners = 0;
   int64_t busy = 0;
   bool plain = false;
-  std::string health;            // healthy | suspect | dead
+  std::string health;  // healthy | suspect | dead
   int64_t silent_ms = 0;
   WallTime last_seen{};
   std::optional<HostFigures> figures;
@@ -125,8 +125,8 @@ class HostPort {
 
 struct MemberView {
   std::string node_id;
-  std::string role;              // active | standby
-  std::string state;             // FailoverState name
+  std::string role;   // active | standby
+  std::string state;  // FailoverState name
   std::string address;
   std::string version;
   bool database_ok = true;
@@ -135,16 +135,16 @@ struct MemberView {
 struct ClusterView {
   std::string cluster;
   std::string guid;
-  std::string node_id;           // Of this process.
-  std::string role;              // Of this process.
-  std::string state;             // Of this process.
+  std::string node_id;  // Of this process.
+  std::string role;     // Of this process.
+  std::string state;    // Of this process.
   Epoch epoch = 0;
   bool active_known = false;
   std::string active_node_id;
   std::string active_address;
   WallTime active_since{};
   std::vector<MemberView> masters;
-  std::string alarm;             // What needs a person; empty if nothing does.
+  std::string alarm;  // What needs a person; empty if nothing does.
 };
 
 struct TakeoverView {
@@ -163,7 +163,7 @@ struct TakeoverView {
 };
 
 struct WorkerCounts {
-  uint64_t finished = 0;         // Attempts in this term.
+  uint64_t finished = 0;  // Attempts in this term.
   uint64_t failed = 0;
   uint64_t running = 0;
 };
@@ -178,7 +178,7 @@ struct StatsView {
 // A difference between memory and database, for people.
 struct VerifyView {
   uint64_t tasks_compared = 0;
-  std::vector<std::string> differences;   // At most 100.
+  std::vector<std::string> differences;  // At most 100.
   uint64_t differences_total = 0;
 };
 
@@ -187,14 +187,13 @@ class ClusterPort {
   virtual ~ClusterPort() = default;
   // Cheap, any thread, any role.
   virtual ClusterView cluster() = 0;
-  virtual bool isActive() const = 0;            // /readyz of the active role.
+  virtual bool isActive() const = 0;  // /readyz of the active role.
   virtual Result<std::vector<TakeoverView>> history(uint32_t limit) = 0;  // Any role.
   virtual Result<StatsView> stats() = 0;
   virtual Result<std::string> internals() = 0;  // JSON text.
   virtual Result<VerifyView> verify() = 0;
-  virtual std::string metrics() = 0;            // Prometheus text, any role.
+  virtual std::string metrics() = 0;  // Prometheus text, any role.
 };
-
 
 class CallbackPort {
  public:

@@ -14,8 +14,8 @@ namespace baton::master::api {
 struct Webhook {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;
-  std::string body;            // JSON.
-  Millis timeout{10'000};      // Of the whole exchange.
+  std::string body;        // JSON.
+  Millis timeout{10'000};  // Of the whole exchange.
 };
 
 // Sends webhooks. Body: webapi/webhook_sender (threads of its own, allow list).

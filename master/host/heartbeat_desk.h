@@ -48,7 +48,8 @@ class HeartbeatDesk {
   // Calls `visit` with one waiting runner of each class.
   template <typename Visit>
   void eachClass(Visit visit) const {
-    for (const auto& [class_id, workers] : waiting_) visit(class_id, *workers.begin()->second.begin());
+    for (const auto& [class_id, workers] : waiting_)
+      visit(class_id, *workers.begin()->second.begin());
   }
   size_t heldCount() const { return deadlines_.size(); }
 

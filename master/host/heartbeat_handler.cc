@@ -135,16 +135,16 @@ void HeartbeatHandler::process(HeartbeatRequest request, api::HeartbeatReplyFn r
   Ticket ticket{arrival->pair, request.epoch, false, reply};
   const LiveTask* open = openTask(runner);
   const bool below_highest = arrival->pair < runner.highest;
-  const bool below_open = open != nullptr && !mutant("pair_rule_off") &&
-                          arrival->pair < HeartbeatPair{open->attempt->incarnation,
-                                                        open->attempt->seq};
+  const bool below_open =
+      open != nullptr && !mutant("pair_rule_off") &&
+      arrival->pair < HeartbeatPair{open->attempt->incarnation, open->attempt->seq};
   if (below_highest || below_open) {
     desk_.answer(operation, std::move(ticket), Command::GoOn);
     context_.writer.submit(std::move(operation));
     return;
   }
-  const bool result = request.status == RunnerStatus::Finished ||
-                      request.status == RunnerStatus::Failed;
+  const bool result =
+      request.status == RunnerStatus::Finished || request.status == RunnerStatus::Failed;
   const bool of_open = open != nullptr && sameAttempt(engine_.openKey(*open), request.current);
   const bool just_recorded = sameAttempt(runner.closed, request.current) &&
                              runner.closed_result == resultFingerprint(request);
@@ -166,7 +166,8 @@ void HeartbeatHandler::process(HeartbeatRequest request, api::HeartbeatReplyFn r
 }
 
 void HeartbeatHandler::lookUpNamed(HeartbeatRequest request, api::HeartbeatReplyFn reply) {
-  reads_.submit([this, request = std::move(request), reply = std::move(reply)](dao::Reader& reader) {
+  reads_.submit([this, request = std::move(request),
+                 reply = std::move(reply)](dao::Reader& reader) {
     auto attempts = reader.attempts(request.current.task_id);
     context_.dispatcher.post([this, request, reply, attempts = std::move(attempts)]() mutable {
       if (closed_) return reply(Error(ErrorCode::NotActive, "this master stops leading"));
@@ -189,7 +190,8 @@ bool HeartbeatHandler::keepLate(Context& context, const AttemptRecord* named) {
   // Still open in the row that was read: it is being closed in memory, and that row comes later.
   if (isOpen(named->status)) return true;
   AttemptRecord attempt = *named;
-  Json report = {{"status", toString(request.status)}, {"run_ms", request.result.run_ms},
+  Json report = {{"status", toString(request.status)},
+                 {"run_ms", request.result.run_ms},
                  {"received_at", formatRfc3339(context_.clock.wallNow())}};
   if (request.result.return_code) report["return_code"] = *request.result.return_code;
   if (request.result.signal != 0) report["signal"] = request.result.signal;
@@ -256,8 +258,10 @@ void HeartbeatHandler::apply(Context context, Ticket ticket, bool late) {
       engine_.endedBadly(operation, *task, FailureReason::RunnerReset,
                          "the runner lost it while it ran", stopped);
       return idle(context, std::move(ticket));
-    case HeartbeatStep::Idle: return idle(context, std::move(ticket));
-    case HeartbeatStep::Acknowledge: return afterResult(context, std::move(ticket), !late);
+    case HeartbeatStep::Idle:
+      return idle(context, std::move(ticket));
+    case HeartbeatStep::Acknowledge:
+      return afterResult(context, std::move(ticket), !late);
   }
 }
 
@@ -288,8 +292,7 @@ void HeartbeatHandler::afterResult(Context& context, Ticket ticket, bool may_run
   desk_.answer(context.operation, std::move(ticket), Command::RunNew, picker_.orderOf(*task));
 }
 
-void HeartbeatHandler::repeatOrder(Context& context, Ticket ticket, LiveTask& task,
-                                   bool new_pair) {
+void HeartbeatHandler::repeatOrder(Context& context, Ticket ticket, LiveTask& task, bool new_pair) {
   if (task.spec == nullptr) {
     // The runner beats again; by then the specification is here.
     picker_.withSpec(task.state.id, [] {});

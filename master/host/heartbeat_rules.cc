@@ -35,9 +35,12 @@ HeartbeatStep judgeHeartbeat(const HeartbeatPair& pair, RunnerStatus status,
                              const OpenAttempt* open) {
   if (open == nullptr) {
     switch (status) {
-      case RunnerStatus::Idle: return HeartbeatStep::Idle;
-      case RunnerStatus::Running: return HeartbeatStep::Reset;
-      default: return HeartbeatStep::Acknowledge;
+      case RunnerStatus::Idle:
+        return HeartbeatStep::Idle;
+      case RunnerStatus::Running:
+        return HeartbeatStep::Reset;
+      default:
+        return HeartbeatStep::Acknowledge;
     }
   }
   if (!mutant("pair_rule_off")) {
@@ -46,7 +49,9 @@ HeartbeatStep judgeHeartbeat(const HeartbeatPair& pair, RunnerStatus status,
       return open->terminating ? HeartbeatStep::Reset : HeartbeatStep::RepeatOrder;
     }
   }
-  const bool accepted = sameAttempt(last_order, open->key) || open->confirmed;
+  // Whoever reports on an attempt by its nonce has had its order, whatever last_order says.
+  const bool reported = status != RunnerStatus::Idle && sameAttempt(current, open->key);
+  const bool accepted = reported || open->confirmed || sameAttempt(last_order, open->key);
   if (!accepted && !mutant("last_order_ignored")) {
     // The runner listens only for the reply to its newest request, so the order is lost for good.
     return open->terminating ? HeartbeatStep::StopProved : HeartbeatStep::OrderLost;

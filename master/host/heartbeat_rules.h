@@ -20,27 +20,27 @@ struct HeartbeatPair {
 // The runner's open attempt as the master knows it.
 struct OpenAttempt {
   AttemptKey key;
-  HeartbeatPair pair;                // Of the heartbeat that was answered with it.
-  bool confirmed = false;            // It was reported running.
-  bool terminating = false;          // A stop was asked for.
+  HeartbeatPair pair;        // Of the heartbeat that was answered with it.
+  bool confirmed = false;    // It was reported running.
+  bool terminating = false;  // A stop was asked for.
 };
 
 // What a heartbeat means for the runner's open attempt. "Idle after" steps: what follows is
 // decided as if the runner had said IDLE without an open attempt.
 enum class HeartbeatStep : uint8_t {
-  NoEffect,       // Proves nothing: GO_ON.
-  RepeatOrder,    // The very heartbeat again: the same RUN_NEW.
-  OrderLost,      // The order never arrived and never will: new pair, the same RUN_NEW again.
-  Reset,          // RESET; nothing changes.
-  KeepRunning,    // RUNNING as known: seen, held.
-  Started,        // DISPATCHED becomes RUNNING.
-  EndedWell,      // Result of the open attempt: ended well.
-  EndedBadly,     // Result of the open attempt: failed, or stopped while TERMINATING.
-  StopProved,     // Idle after: the stopped attempt is gone.
-  StartFailed,    // Idle after: it was accepted and never ran.
-  RunnerReset,    // Idle after: it ran and is gone without a result.
-  Idle,           // No open attempt and nothing to do: may be given a task.
-  Acknowledge,    // No open attempt; a result that is recorded or kept as late.
+  NoEffect,     // Proves nothing: GO_ON.
+  RepeatOrder,  // The very heartbeat again: the same RUN_NEW.
+  OrderLost,    // The order never arrived and never will: new pair, the same RUN_NEW again.
+  Reset,        // RESET; nothing changes.
+  KeepRunning,  // RUNNING as known: seen, held.
+  Started,      // DISPATCHED becomes RUNNING.
+  EndedWell,    // Result of the open attempt: ended well.
+  EndedBadly,   // Result of the open attempt: failed, or stopped while TERMINATING.
+  StopProved,   // Idle after: the stopped attempt is gone.
+  StartFailed,  // Idle after: it was accepted and never ran.
+  RunnerReset,  // Idle after: it ran and is gone without a result.
+  Idle,         // No open attempt and nothing to do: may be given a task.
+  Acknowledge,  // No open attempt; a result that is recorded or kept as late.
 };
 
 // `open` null: none. `last_order` is the newest attempt that the runner ever accepted.

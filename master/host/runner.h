@@ -41,7 +41,7 @@ struct HeldHeartbeat {
   HeartbeatPair pair;
   Epoch request_epoch = 0;
   BootTime deadline{};
-  bool idle = false;                 // May be answered with RUN_NEW.
+  bool idle = false;  // May be answered with RUN_NEW.
   api::HeartbeatReplyFn reply;
 };
 
@@ -52,10 +52,10 @@ struct Runner {
   Worker* worker = nullptr;
   BootTime last_seen{};
   bool seen_this_term = false;
-  HeartbeatPair highest;             // Of this term; zero: none yet.
-  TaskId open_task = 0;              // Its open attempt's task; 0: none.
-  AttemptKey last_named;             // Plain clients: newest attempt named in a non-IDLE report.
-  AttemptKey closed;                 // The attempt whose result it reported last, and that result.
+  HeartbeatPair highest;  // Of this term; zero: none yet.
+  TaskId open_task = 0;   // Its open attempt's task; 0: none.
+  AttemptKey last_named;  // Plain clients: newest attempt named in a non-IDLE report.
+  AttemptKey closed;      // The attempt whose result it reported last, and that result.
   std::string closed_result;
   BootTime leaving_until{};
   std::optional<HeldHeartbeat> held;

@@ -18,6 +18,17 @@ LabelMap labelsFromText(const std::string& text) {
   return labels;
 }
 
+// The first field on which the rules rest and which a full runner left out; null: none. An absent
+// last_order says that the runner has never accepted any.
+const char* missingField(const HeartbeatRequest& request) {
+  if (!request.incarnation) return "incarnation";
+  if (!request.seq) return "seq";
+  if (request.journal_id.empty()) return "journal_id";
+  if (request.worker_id.empty()) return "worker_id";
+  if (request.status != RunnerStatus::Idle && request.current.nonce.empty()) return "nonce";
+  return nullptr;
+}
+
 }  // namespace
 
 RunnerRegistry::RunnerRegistry(TermContext& context) : context_(context), live_(context.live) {}
@@ -52,19 +63,14 @@ void RunnerRegistry::adopt(const RunnerRecord& record) {
 Result<RunnerRegistry::Arrival> RunnerRegistry::arrive(const HeartbeatRequest& request) {
   const bool plain = !request.incarnation && !request.seq;
   Runner* known = live_.findRunner(request.runner_id);
-  const bool plain_allowed = context_.options.plain_clients && (known == nullptr || known->record.plain);
+  const bool plain_allowed =
+      context_.options.plain_clients && (known == nullptr || known->record.plain);
   if (plain && !plain_allowed) {
     return Error(ErrorCode::InvalidArgument,
                  "is missing; only plain clients (heartbeat.plain_clients) may leave it out",
                  request.incarnation ? "seq" : "incarnation");
   }
-  // An absent last_order says that the runner has never accepted any.
-  if (!plain && (!request.incarnation || !request.seq || request.journal_id.empty() ||
-                 request.worker_id.empty())) {
-    const char* missing = !request.incarnation         ? "incarnation"
-                          : !request.seq               ? "seq"
-                          : request.journal_id.empty() ? "journal_id"
-                                                       : "worker_id";
+  if (const char* missing = plain ? nullptr : missingField(request)) {
     return Error(ErrorCode::InvalidArgument, "is missing", missing);
   }
   Arrival arrival;
@@ -98,8 +104,8 @@ Result<RunnerRegistry::Arrival> RunnerRegistry::arrive(const HeartbeatRequest& r
   if (other_journal || (older && !known->record.plain)) {
     if (!isLost(*known)) {
       if (!known->record.conflict) {
-        logError("runner_conflict", field("runner", request.runner_id),
-                 field("host", request.host), field("known_host", known->record.host),
+        logError("runner_conflict", field("runner", request.runner_id), field("host", request.host),
+                 field("known_host", known->record.host),
                  field("why", other_journal ? "another journal claims this runner"
                                             : "an older incarnation claims this runner"));
       }
@@ -128,8 +134,9 @@ void RunnerRegistry::refresh(Operation& operation, const Arrival& arrival,
   record.conflict = false;
   record.plain = !request.incarnation.has_value();
   if (!record.plain) {
-    record.incarnation = arrival.new_journal ? arrival.pair.incarnation
-                                             : std::max(record.incarnation, arrival.pair.incarnation);
+    record.incarnation = arrival.new_journal
+                             ? arrival.pair.incarnation
+                             : std::max(record.incarnation, arrival.pair.incarnation);
   }
   const RunnerRecord& old = runner.record;
   const bool changed = !runner.seen_this_term || record.host != old.host ||
@@ -170,12 +177,15 @@ Micros RunnerRegistry::silence(const Runner& runner) const {
 }
 
 void RunnerRegistry::forgive(Micros gap) {
-  listening_since_ += gap;
+  // Never into the future: who was heard during the gap gets no credit for all of it.
+  const BootTime now = context_.clock.bootNow();
+  const auto moved = [&](BootTime since) { return std::min(now, since + gap); };
+  listening_since_ = moved(listening_since_);
   for (auto& [id, runner] : live_.runners) {
-    if (runner.seen_this_term) runner.last_seen += gap;
+    if (runner.seen_this_term) runner.last_seen = moved(runner.last_seen);
   }
   for (auto& [id, worker] : live_.workers) {
-    if (worker.seen_this_term) worker.last_seen += gap;
+    if (worker.seen_this_term) worker.last_seen = moved(worker.last_seen);
   }
 }
 
@@ -195,6 +205,11 @@ std::string RunnerRegistry::stateOf(const Runner& runner) const {
   return runner.open_task != 0 ? "busy" : "idle";
 }
 
+std::string RunnerRegistry::addressOf(const std::string& runner_id) const {
+  const auto it = live_.runners.find(runner_id);
+  return it == live_.runners.end() ? std::string() : it->second.record.worker_address;
+}
+
 std::vector<api::RunnerView> RunnerRegistry::runnerViews() const {
   std::vector<api::RunnerView> views;
   for (const auto& [id, runner] : live_.runners) {
@@ -202,15 +217,13 @@ std::vector<api::RunnerView> RunnerRegistry::runnerViews() const {
     view.record = runner.record;
     view.state = stateOf(runner);
     view.task_id = runner.open_task;
-    view.silent_ms = runner.seen_this_term
-                         ? std::chrono::duration_cast<Millis>(silence(runner)).count()
-                         : -1;
+    view.silent_ms =
+        runner.seen_this_term ? std::chrono::duration_cast<Millis>(silence(runner)).count() : -1;
     view.held = runner.held.has_value();
     views.push_back(std::move(view));
   }
-  std::sort(views.begin(), views.end(), [](const auto& a, const auto& b) {
-    return a.record.runner_id < b.record.runner_id;
-  });
+  std::sort(views.begin(), views.end(),
+            [](const auto& a, const auto& b) { return a.record.runner_id < b.record.runner_id; });
   return views;
 }
 
@@ -230,8 +243,9 @@ std::vector<api::HostView> RunnerRegistry::hostViews() const {
     view.last_seen = worker.last_seen_wall;
     view.figures = worker.figures;
     const Micros silent = now - (worker.seen_this_term ? worker.last_seen : listening_since_);
-    view.silent_ms = worker.seen_this_term ? std::chrono::duration_cast<Millis>(silent).count() : -1;
-    view.health = silent >= context_.options.lostAfter()     ? "dead"
+    view.silent_ms =
+        worker.seen_this_term ? std::chrono::duration_cast<Millis>(silent).count() : -1;
+    view.health = silent >= context_.options.lostAfter()    ? "dead"
                   : silent > context_.options.heartbeat * 2 ? "suspect"
                                                             : "healthy";
     views.push_back(std::move(view));

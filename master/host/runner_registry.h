@@ -25,7 +25,7 @@ class RunnerRegistry {
     Runner* runner = nullptr;
     HeartbeatPair pair;
     AttemptKey last_order;
-    bool new_journal = false;   // The old journal was given up: its open attempt proves nothing.
+    bool new_journal = false;  // The old journal was given up: its open attempt proves nothing.
   };
   Result<Arrival> arrive(const HeartbeatRequest& request);
 
@@ -35,7 +35,9 @@ class RunnerRegistry {
 
   // Silence of the runner: its last heartbeat of this term, or the start of the term.
   Micros silence(const Runner& runner) const;
-  bool isLost(const Runner& runner) const { return silence(runner) >= context_.options.lostAfter(); }
+  bool isLost(const Runner& runner) const {
+    return silence(runner) >= context_.options.lostAfter();
+  }
   // The master could not have heard anybody for `gap`: nobody's silence counts it.
   void forgive(Micros gap);
   // Notes which runner classes still have a runner that reports.
@@ -43,6 +45,7 @@ class RunnerRegistry {
   // Since when heartbeats could be heard in this term.
   void setListeningSince(BootTime since) { listening_since_ = since; }
 
+  std::string addressOf(const std::string& runner_id) const;  // Empty: none, or not known.
   std::vector<api::RunnerView> runnerViews() const;
   std::vector<api::HostView> hostViews() const;
   std::string stateOf(const Runner& runner) const;

@@ -23,7 +23,8 @@ void Watchdog::start(BootTime since) {
   registry_.setListeningSince(since);
   suppressed_until_ = since + context_.options.lostAfter();
   last_beat_ = context_.clock.bootNow();
-  next_look_ = last_beat_ + std::min(context_.options.watchdog_period, context_.options.heartbeat / 3);
+  next_look_ =
+      last_beat_ + std::min(context_.options.watchdog_period, context_.options.heartbeat / 3);
   wall_offset_ = context_.clock.wallNow().time_since_epoch() - last_beat_.time_since_epoch();
   arm();
 }
@@ -45,9 +46,10 @@ void Watchdog::onTick() {
   const BootTime now = context_.clock.bootNow();
   const Micros gap = now - last_beat_ - kBeat;
   last_beat_ = now;
-  if (gap > kGapTolerated) onGap(gap);
+  if (gap > kGapTolerated) forgive(gap);
   noticeClocks();
-  if (now < next_look_) return;
+  deaf_ = deaf_ || !context_.writer.acceptsWork();
+  if (deaf_ || now < next_look_) return;
   next_look_ = now + std::min(context_.options.watchdog_period, context_.options.heartbeat / 3);
   look();
   registry_.notePresence();
@@ -56,13 +58,16 @@ void Watchdog::onTick() {
 }
 
 void Watchdog::onGap(Micros gap) {
+  deaf_ = false;
+  forgive(gap);
+}
+
+void Watchdog::forgive(Micros gap) {
   logWarn("hearing_gap", field("gap_ms", gap.count() / 1000), field("epoch", context_.epoch()));
   registry_.forgive(gap);
-  suppressed_until_ += gap;
-  if (gap > context_.options.heartbeat) {
-    suppressed_until_ = std::max(suppressed_until_,
-                                 context_.clock.bootNow() + context_.options.lostAfter());
-  }
+  const BootTime restarted = context_.clock.bootNow() + context_.options.lostAfter();
+  suppressed_until_ =
+      gap > context_.options.heartbeat ? restarted : std::min(suppressed_until_ + gap, restarted);
 }
 
 bool Watchdog::isLost(const Runner& runner) const {
@@ -87,8 +92,8 @@ void Watchdog::look() {
 }
 
 void Watchdog::noticeClocks() {
-  const Micros offset = context_.clock.wallNow().time_since_epoch() -
-                        context_.clock.bootNow().time_since_epoch();
+  const Micros offset =
+      context_.clock.wallNow().time_since_epoch() - context_.clock.bootNow().time_since_epoch();
   const Micros step = offset - wall_offset_;
   if (step < kClockStepTolerated && step > -kClockStepTolerated) return;
   logWarn("wall_clock_step", field("step_ms", step.count() / 1000));

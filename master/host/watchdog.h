@@ -26,6 +26,7 @@ class Watchdog {
   void arm();
   void onTick();
   void look();
+  void forgive(Micros gap);
   bool isLost(const Runner& runner) const;
   void noticeClocks();
 
@@ -33,10 +34,11 @@ class Watchdog {
   TaskEngine& engine_;
   RunnerRegistry& registry_;
   bool running_ = false;
+  bool deaf_ = false;  // The database is away: nobody is judged before onGap tells for how long.
   BootTime suppressed_until_{};
-  BootTime last_beat_{};        // Of the fast beat that measures the dispatcher's own gaps.
+  BootTime last_beat_{};  // Of the fast beat that measures the dispatcher's own gaps.
   BootTime next_look_{};
-  Micros wall_offset_{};        // Wall time minus boot time, as last seen.
+  Micros wall_offset_{};  // Wall time minus boot time, as last seen.
 };
 
 }  // namespace baton::master

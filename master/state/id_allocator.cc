@@ -26,8 +26,7 @@ void IdAllocator::add(uint64_t first, uint64_t count) {
   available_ += count;
 }
 
-std::optional<Operation> IdAllocator::refill(
-    std::function<void(std::function<void()>)> post) {
+std::optional<Operation> IdAllocator::refill(std::function<void(std::function<void()>)> post) {
   if (refilling_ || available_ > stock_ / 2) return std::nullopt;
   refilling_ = true;
   const auto first = std::make_shared<uint64_t>(0);

@@ -25,9 +25,9 @@ struct LiveState {
   ReadyQueue ready;
   std::unordered_map<TaskId, LiveTask> tasks;
   std::unordered_map<std::string, Runner> runners;
-  std::unordered_map<std::string, Worker> workers;   // By worker id; never removed within a term.
+  std::unordered_map<std::string, Worker> workers;  // By worker id; never removed within a term.
   std::array<uint64_t, kTaskStatusCount> by_status{};
-  uint64_t open_attempts = 0;                        // Counted against the cluster limit.
+  uint64_t open_attempts = 0;  // Counted against the cluster limit.
   // Runner classes with a runner that reports; kept by the registry and the watchdog.
   std::vector<bool> present;
   // When tasks became terminal lately, so that a row loaded before that is known to be stale.

@@ -22,8 +22,8 @@ struct LiveTask {
   PolicyPool::Ref policy;
   WallTime created_at{};
   LabelClasses::Signature signature = 0;
-  uint32_t timer_generation = 0;       // Timers of older generations are void.
-  SpecRef spec;                        // Null: only in the database.
+  uint32_t timer_generation = 0;           // Timers of older generations are void.
+  SpecRef spec;                            // Null: only in the database.
   std::unique_ptr<AttemptRecord> attempt;  // The open attempt; null: none.
 };
 

@@ -163,9 +163,12 @@ void StateWriter::setAsideBlocked(std::vector<Operation>& batch) {
 
 bool StateWriter::writeBatch(std::vector<Operation> batch, std::stop_token stop) {
   switch (persist(batch, kBusyTriesMax, stop)) {
-    case Outcome::Committed: return true;
-    case Outcome::Busy: return writeOneByOne(std::move(batch), stop);
-    default: return false;
+    case Outcome::Committed:
+      return true;
+    case Outcome::Busy:
+      return writeOneByOne(std::move(batch), stop);
+    default:
+      return false;
   }
 }
 
@@ -243,7 +246,8 @@ StateWriter::Outcome StateWriter::persist(std::span<Operation> operations, int b
         pause(delay, stop);
         delay = std::min(delay * 2, options_.retry_max);
         continue;
-      case ErrorCode::Cancelled: continue;  // Interrupted: the loop condition decides.
+      case ErrorCode::Cancelled:
+        continue;  // Interrupted: the loop condition decides.
       default:
         halted_ = true;
         logError("batch_refused", field("batch", batch), field("error", written.text()));
@@ -300,7 +304,16 @@ void StateWriter::release(std::span<Operation> operations) {
   wake_.notify_all();
 }
 
+Status StateWriter::acceptance() const {
+  if (acceptsWork()) return {};
+  if (storage_full_.load(std::memory_order_relaxed)) {
+    return Error(ErrorCode::StorageFull, "the database has no room or is read-only");
+  }
+  return Error::unavailable("the database takes no writes at the moment");
+}
+
 void StateWriter::reportOutage(const Error& why) {
+  storage_full_ = why.code() == ErrorCode::StorageFull;
   if (outage_.exchange(true)) return;
   outage_since_ = clock_.bootNow();
   logWarn("database_outage", field("error", why.text()));

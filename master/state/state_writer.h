@@ -49,7 +49,7 @@ class StateWriter final : public Service {
   struct Options {
     Millis retry_min{50};
     Millis retry_max{500};
-    Millis blocked_retry{2'000};   // Pause between tries of operations on locked rows.
+    Millis blocked_retry{2'000};  // Pause between tries of operations on locked rows.
     size_t batch_operations_max = 4'096;
   };
 
@@ -67,6 +67,8 @@ class StateWriter final : public Service {
 
   // False while the database refuses writes (disk full, read-only, out of reach).
   bool acceptsWork() const { return !outage_.load(std::memory_order_relaxed); }
+  // The same for people: StorageFull or Unavailable while nothing can be written.
+  Status acceptance() const;
   // While frozen no transaction begins.
   void freeze();
   void resume();
@@ -117,8 +119,9 @@ class StateWriter final : public Service {
   WriterListener& listener_;
   const Options options_;
 
-  std::atomic<size_t> uncommitted_{0};   // Submitted and not yet released.
+  std::atomic<size_t> uncommitted_{0};  // Submitted and not yet released.
   std::atomic<bool> outage_{false};
+  std::atomic<bool> storage_full_{false};  // What the outage is about.
   std::atomic<uint64_t> batch_number_{0};
   std::atomic<uint64_t> progress_{0};
 
@@ -126,13 +129,14 @@ class StateWriter final : public Service {
   std::vector<Operation> collecting_;
 
   std::mutex mutex_;
-  // Signalled when: operations are published, a batch is done, a freeze ends, the thread shall stop.
+  // Signalled when: operations are published, a batch is done, a freeze ends, the thread shall
+  // stop.
   std::condition_variable wake_;
-  std::deque<Operation> published_;      // Guarded by mutex_.
-  bool frozen_ = false;                  // Guarded by mutex_.
+  std::deque<Operation> published_;  // Guarded by mutex_.
+  bool frozen_ = false;              // Guarded by mutex_.
 
   // Writer thread only.
-  std::vector<Operation> blocked_;       // In order of decision.
+  std::vector<Operation> blocked_;  // In order of decision.
   std::unordered_set<uint64_t> blocked_keys_;
   BootTime blocked_due_{};
   BootTime outage_since_{};

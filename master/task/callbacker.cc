@@ -23,10 +23,14 @@ std::string receiverOf(const std::string& url) {
 
 std::string eventOf(TaskStatus outcome) {
   switch (outcome) {
-    case TaskStatus::Failed: return "failed";
-    case TaskStatus::Terminated: return "terminated";
-    case TaskStatus::Skipped: return "skipped";
-    default: return "finished";
+    case TaskStatus::Failed:
+      return "failed";
+    case TaskStatus::Terminated:
+      return "terminated";
+    case TaskStatus::Skipped:
+      return "skipped";
+    default:
+      return "finished";
   }
 }
 
@@ -89,7 +93,8 @@ void Callbacker::open() {
   open_ = true;
   const WallTime wall = context_.clock.wallNow();
   for (const auto& [id, delivery] : deliveries_) {
-    const Micros wait = std::clamp<Micros>(delivery.record.next_at - wall, Micros(0), kLongestDelay);
+    const Micros wait =
+        std::clamp<Micros>(delivery.record.next_at - wall, Micros(0), kLongestDelay);
     schedule(id, context_.clock.bootNow() + wait);
   }
 }
@@ -133,8 +138,8 @@ void Callbacker::send(const OutboxRecord& record, BootTime claimed_at) {
   if (context_.clock.bootNow() - claimed_at > kClaimFresh) {
     return done(Error::unavailable("the claim came too late to be sent"));
   }
-  const std::string delivery_id = fmt::format("{}/{}/{}", record.task_id, record.attempt,
-                                              record.event);
+  const std::string delivery_id =
+      fmt::format("{}/{}/{}", record.task_id, record.attempt, record.event);
   const std::string epoch = std::to_string(context_.epoch());
   const std::string attempt = std::to_string(record.attempt);
   const std::string sequence = std::to_string(record.id);
@@ -147,8 +152,8 @@ void Callbacker::send(const OutboxRecord& record, BootTime claimed_at) {
                      {"Baton-Epoch", epoch},
                      {"Baton-Attempt", attempt}};
   if (!signing_key_.empty()) {
-    const std::string signed_text = fmt::format("{}\n{}\n{}\n{}\n{}", delivery_id, sequence, epoch,
-                                                attempt, record.payload);
+    const std::string signed_text =
+        fmt::format("{}\n{}\n{}\n{}\n{}", delivery_id, sequence, epoch, attempt, record.payload);
     webhook.headers.emplace_back("Baton-Signature",
                                  "sha256=" + hmacSha256Hex(signing_key_, signed_text));
   }

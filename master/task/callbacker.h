@@ -35,7 +35,7 @@ class Callbacker final : public OutcomeListener {
  private:
   struct Delivery {
     OutboxRecord record;
-    std::string receiver;      // host:port of the URL.
+    std::string receiver;  // host:port of the URL.
     bool under_way = false;
   };
 
@@ -54,10 +54,10 @@ class Callbacker final : public OutcomeListener {
   const std::string signing_key_;
   TaskEngine* engine_ = nullptr;
   bool open_ = false;
-  std::map<uint64_t, Delivery> deliveries_;               // By id: the order of events.
-  std::unordered_map<std::string, int> under_way_;        // By receiver.
+  std::map<uint64_t, Delivery> deliveries_;                      // By id: the order of events.
+  std::unordered_map<std::string, int> under_way_;               // By receiver.
   std::unordered_map<std::string, std::set<uint64_t>> waiting_;  // Due, but the receiver is busy.
-  std::unordered_map<TaskId, uint64_t> awaited_;          // Tasks in CALLBACK.
+  std::unordered_map<TaskId, uint64_t> awaited_;                 // Tasks in CALLBACK.
 };
 
 }  // namespace baton::master

@@ -51,8 +51,8 @@ class ReadyQueue {
   using Lanes = std::array<Lane, kPriorityCount>;
 
   LabelClasses& classes_;
-  std::vector<Lanes> lanes_;                              // [signature][priority]
-  std::array<size_t, kPriorityCount> per_priority_{};     // Skips empty priorities at once.
+  std::vector<Lanes> lanes_;                           // [signature][priority]
+  std::array<size_t, kPriorityCount> per_priority_{};  // Skips empty priorities at once.
   size_t size_ = 0;
 };
 

@@ -15,17 +15,15 @@ std::string scopedKey(const api::Submission& submission) {
 
 }  // namespace
 
-TaskCommands::TaskCommands(TermContext& context, TaskEngine& engine, HeartbeatHandler& heartbeats)
-    : context_(context), engine_(engine), heartbeats_(heartbeats) {}
+TaskCommands::TaskCommands(TermContext& context, TaskEngine& engine)
+    : context_(context), engine_(engine) {}
 
 Status TaskCommands::admissible(const api::Submission& submission, BootTime looked_up_at) const {
   if (!open_) return Error(ErrorCode::NotActive, "this master does not accept tasks yet");
   if (context_.clock.bootNow() - looked_up_at > kLookUpFresh) {
     return Error(ErrorCode::Overloaded, "the submission waited too long; repeat it");
   }
-  if (!context_.writer.acceptsWork()) {
-    return Error::unavailable("the database takes no writes at the moment");
-  }
+  RETURN_IF_ERROR(context_.writer.acceptance());
   const uint64_t live = context_.live.tasks.size();
   if (live + submission.tasks.size() > context_.options.queue_max) {
     return Error::make(ErrorCode::Overloaded, "{} tasks are live, queue.max is {}", live,
@@ -55,13 +53,13 @@ void TaskCommands::submit(const api::Submission& submission, BootTime looked_up_
   }
   if (const Status admitted = admissible(submission, looked_up_at); !admitted.ok()) {
     refillIds();
-    return answer(admitted.error());
+    // At once: behind the writer it would wait for the very database that it tells about.
+    return done(admitted.error());
   }
   std::vector<const LiveTask*> tasks;
   tasks.reserve(submission.tasks.size());
   for (const TaskSpec& spec : submission.tasks) tasks.push_back(&engine_.submit(operation, spec));
   refillIds();
-  context_.metrics.submitted(tasks.size());
   const std::string body = answerBody(submission, tasks);
   if (keyed) {
     operation.changes.idempotency.push_back({submission.principal, submission.idempotency_key,
@@ -131,11 +129,15 @@ Status TaskCommands::runLive(Operation& operation, LiveTask& task, api::TaskComm
     case api::TaskCommand::Stop:
       RETURN_IF_ERROR(engine_.stop(operation, task, StopCause::Stop));
       return {};
-    case api::TaskCommand::Skip: return engine_.skip(operation, task);
-    case api::TaskCommand::Hold: return engine_.hold(operation, task);
-    case api::TaskCommand::Release: return engine_.release(operation, task);
+    case api::TaskCommand::Skip:
+      return engine_.skip(operation, task);
+    case api::TaskCommand::Hold:
+      return engine_.hold(operation, task);
+    case api::TaskCommand::Release:
+      return engine_.release(operation, task);
     case api::TaskCommand::Rerun:
-    case api::TaskCommand::ForceSuccess: break;
+    case api::TaskCommand::ForceSuccess:
+      break;
   }
   return Error::conflict("task {} is {}; that needs a task that has ended", task.state.id,
                          toString(task.state.status));
@@ -150,13 +152,13 @@ void TaskCommands::command(TaskId id, api::TaskCommand command, bool force,
     operation.then([done = std::move(done), result = std::move(result)] { done(result); });
     context_.writer.submit(std::move(operation));
   };
-  if (!open_) return answer(Error(ErrorCode::NotActive, "this master does not take commands yet"));
+  if (!open_) return done(Error(ErrorCode::NotActive, "this master does not take commands yet"));
+  if (const Status accepts = context_.writer.acceptance(); !accepts.ok()) {
+    return done(accepts.error());
+  }
   Status ran;
   if (LiveTask* task = context_.live.findTask(id)) {
     ran = runLive(operation, *task, command);
-    if (LiveTask* still = context_.live.findTask(id)) {
-      heartbeats_.resetRunnerOf(operation, *still);
-    }
   } else if (record == nullptr) {
     ran = Error::make(ErrorCode::Busy, "task {} has to be read", id);
   } else if (command == api::TaskCommand::Rerun) {

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "master/api/ports.h"
-#include "master/host/heartbeat_handler.h"
 #include "master/task/task_engine.h"
 #include "master/term_context.h"
 
@@ -14,7 +13,7 @@ namespace baton::master {
 // Carries out what clients ask: submissions and commands on tasks. Dispatcher thread only.
 class TaskCommands {
  public:
-  TaskCommands(TermContext& context, TaskEngine& engine, HeartbeatHandler& heartbeats);
+  TaskCommands(TermContext& context, TaskEngine& engine);
 
   // `looked_up_at` is when the idempotency key was looked for in the database and not found.
   void submit(const api::Submission& submission, BootTime looked_up_at,
@@ -43,7 +42,6 @@ class TaskCommands {
 
   TermContext& context_;
   TaskEngine& engine_;
-  HeartbeatHandler& heartbeats_;
   bool open_ = false;
   // Keys accepted lately: the database may not show them yet to the thread that looked them up.
   std::unordered_map<std::string, RecentKey> recent_keys_;

@@ -55,7 +55,22 @@ LiveTask& TaskEngine::submit(Operation& operation, const TaskSpec& spec) {
   LiveTask& live = insertLive(std::move(task));
   enterStatus(live);
   makeReady(operation, live);
+  publish(operation, StateChange::Kind::Submitted, live);
   return live;
+}
+
+void TaskEngine::publish(Operation& operation, StateChange::Kind kind, const LiveTask& task) {
+  StateChange change;
+  change.kind = kind;
+  change.task_id = task.state.id;
+  change.status = task.state.status;
+  change.reason = task.state.reason;
+  if (kind == StateChange::Kind::Started) change.waited = task.state.started_at - task.created_at;
+  if (kind == StateChange::Kind::AttemptEnded) {
+    change.attempt = task.attempt->status;
+    change.reason = task.attempt->reason;
+  }
+  context_.publisher.publish(operation, change);
 }
 
 void TaskEngine::adopt(LiveTask task) {
@@ -107,8 +122,7 @@ Result<LiveTask*> TaskEngine::rerun(Operation& operation, const TaskRecord& reco
   return &live;
 }
 
-Status TaskEngine::forceSuccess(Operation& operation, const TaskRecord& record,
-                                BootTime read_at) {
+Status TaskEngine::forceSuccess(Operation& operation, const TaskRecord& record, BootTime read_at) {
   RETURN_IF_ERROR(checkReread(record, read_at));
   LiveTask task;
   task.state = record.state;
@@ -164,6 +178,7 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
   }
   if (notify) outcomes_.onOutcome(operation, task, state.status);
   operation.store(state);
+  publish(operation, StateChange::Kind::Ended, task);
   --live_.by_status[static_cast<size_t>(state.status)];
   live_.recently_ended[state.id] = context_.clock.bootNow();
   live_.tasks.erase(state.id);
@@ -233,17 +248,14 @@ void TaskEngine::started(Operation& operation, LiveTask& task) {
   operation.store(attempt);
   if (task.state.status == TaskStatus::Dispatched) {
     move(operation, task, TaskEvent::Started);
-    if (attempt.number == 1) {
-      const Micros waited = attempt.started_at - task.created_at;
-      context_.metrics.started(static_cast<double>(waited.count()) / 1e6);
-    }
+    if (attempt.number == 1) publish(operation, StateChange::Kind::Started, task);
   }
   if (task.spec && task.spec->size() > kSpecResidentBytesMax) task.spec.reset();
 }
 
-void TaskEngine::closeAttempt(Operation& operation, LiveTask& task, AttemptStatus status,
-                              FailureReason reason, const std::string& text,
-                              const AttemptResult* result) {
+WallTime TaskEngine::closeAttempt(Operation& operation, LiveTask& task, AttemptStatus status,
+                                  FailureReason reason, const std::string& text,
+                                  const AttemptResult* result) {
   AttemptRecord& attempt = *task.attempt;
   const WallTime now = context_.clock.wallNow();
   attempt.status = status;
@@ -252,15 +264,21 @@ void TaskEngine::closeAttempt(Operation& operation, LiveTask& task, AttemptStatu
   attempt.finished_at = now;
   if (result != nullptr) {
     attempt.finished_at = now - Millis(result->ended_ms);
-    // The runner's own measure is better than the moment of the RUNNING report.
-    attempt.started_at = attempt.finished_at - Millis(result->run_ms);
+    // The runner's own measure is better than the moment of the RUNNING report, if it has one.
+    if (result->run_ms > 0 || attempt.started_at == WallTime{}) {
+      attempt.started_at = attempt.finished_at - Millis(result->run_ms);
+    }
     attempt.return_code = result->return_code;
     attempt.signal = result->signal;
     attempt.stdout_bytes = result->stdout_bytes;
     attempt.stderr_bytes = result->stderr_bytes;
   }
-  attempt.started_at = latest(attempt.started_at, attempt.dispatched_at);
-  attempt.finished_at = latest(attempt.finished_at, attempt.started_at);
+  // What nobody saw running has no start.
+  if (attempt.started_at != WallTime{}) {
+    attempt.started_at = latest(attempt.started_at, attempt.dispatched_at);
+  }
+  attempt.finished_at =
+      latest(attempt.finished_at, latest(attempt.started_at, attempt.dispatched_at));
   if (result != nullptr) task.state.started_at = attempt.started_at;
   task.state.return_code = attempt.return_code;
   task.state.signal = attempt.signal;
@@ -269,21 +287,23 @@ void TaskEngine::closeAttempt(Operation& operation, LiveTask& task, AttemptStatu
     api::WorkerCounts& counts = runner->worker->counts;
     ++(status == AttemptStatus::Finished ? counts.finished : counts.failed);
   }
-  context_.metrics.attemptEnded(status == AttemptStatus::Failed ? toString(reason)
-                                : status == AttemptStatus::Finished ? "finished"
-                                                                    : "terminated");
+  publish(operation, StateChange::Kind::AttemptEnded, task);
   freeRunner(attempt);
+  const WallTime ended_at = attempt.finished_at;
   task.attempt.reset();
+  return ended_at;
 }
 
 void TaskEngine::endedWell(Operation& operation, LiveTask& task, const AttemptResult& result) {
   const bool short_task = task.attempt->status == AttemptStatus::Dispatched;
-  closeAttempt(operation, task, AttemptStatus::Finished, FailureReason::None, result.reason_text,
-               &result);
+  const WallTime ended_at = closeAttempt(operation, task, AttemptStatus::Finished,
+                                         FailureReason::None, result.reason_text, &result);
   if (short_task && task.state.attempt == 1) {
-    const Micros waited = task.state.started_at - task.created_at;
-    context_.metrics.started(static_cast<double>(waited.count()) / 1e6);
+    publish(operation, StateChange::Kind::Started, task);
   }
+  // What earlier attempts failed of stays on them; the task itself ended well.
+  task.state.reason = FailureReason::None;
+  task.state.reason_text.clear();
   task.state.cause = StopCause::None;
   if (!result.outputs.empty()) {
     operation.changes.outputs.push_back({task.state.id, dumpJson(Json(result.outputs))});
@@ -292,51 +312,57 @@ void TaskEngine::endedWell(Operation& operation, LiveTask& task, const AttemptRe
   const CallbackSpec& callback = task.policy->callback;
   if (callback.wait && outcomes_.onOutcome(operation, task, TaskStatus::Callback)) return;
   move(operation, task, TaskEvent::FollowUpDone);
+  task.state.finished_at = ended_at;
   settle(operation, task);
 }
 
 void TaskEngine::endedBadly(Operation& operation, LiveTask& task, FailureReason reason,
                             const std::string& text, const AttemptResult* result) {
   if (task.state.status != TaskStatus::Terminating) {
-    closeAttempt(operation, task, AttemptStatus::Failed, reason, text, result);
-    retryOrFail(operation, task, reason, text);
+    const WallTime ended_at =
+        closeAttempt(operation, task, AttemptStatus::Failed, reason, text, result);
+    retryOrFail(operation, task, reason, text, ended_at);
     return;
   }
   if (task.state.cause == StopCause::Timeout) {
-    const std::string over = fmt::format("ran longer than {}", formatDuration(task.policy->timeout));
-    closeAttempt(operation, task, AttemptStatus::Failed, FailureReason::Timeout, over, result);
+    const std::string over =
+        fmt::format("ran longer than {}", formatDuration(task.policy->timeout));
+    const WallTime ended_at =
+        closeAttempt(operation, task, AttemptStatus::Failed, FailureReason::Timeout, over, result);
     task.state.cause = StopCause::None;
-    retryOrFail(operation, task, FailureReason::Timeout, over);
+    retryOrFail(operation, task, FailureReason::Timeout, over, ended_at);
     return;
   }
-  closeAttempt(operation, task, AttemptStatus::Terminated, FailureReason::None, text, result);
+  const WallTime ended_at =
+      closeAttempt(operation, task, AttemptStatus::Terminated, FailureReason::None, text, result);
   move(operation, task, TaskEvent::StopProved);
+  task.state.finished_at = ended_at;
   settle(operation, task);
 }
 
 void TaskEngine::retryOrFail(Operation& operation, LiveTask& task, FailureReason reason,
-                             const std::string& text) {
+                             const std::string& text, WallTime ended_at) {
   task.state.reason = reason;
   task.state.reason_text = truncateUtf8(text, kReasonTextBytesMax);
   const RetryPolicy& retry = task.policy->retry;
   if (isRetried(reason) && task.state.retries_used < retry.max) {
     ++task.state.retries_used;
-    task.state.not_before =
-        context_.clock.wallNow() + retry.delayBefore(task.state.retries_used);
+    task.state.not_before = context_.clock.wallNow() + retry.delayBefore(task.state.retries_used);
     move(operation, task, TaskEvent::FailedRetry);
     return;
   }
   move(operation, task, TaskEvent::FailedFinal);
+  task.state.finished_at = ended_at;
   settle(operation, task);
 }
 
 void TaskEngine::runnerLost(Operation& operation, LiveTask& task) {
-  const std::string text =
-      fmt::format("runner {} was silent for {}", task.attempt->runner_id,
-                  formatDuration(context_.options.lostAfter()));
+  const std::string text = fmt::format("runner {} was silent for {}", task.attempt->runner_id,
+                                       formatDuration(context_.options.lostAfter()));
   logWarn("runner_lost", field("task", task.state.id), field("attempt", task.attempt->number),
           field("runner", task.attempt->runner_id), field("epoch", context_.epoch()));
-  closeAttempt(operation, task, AttemptStatus::Failed, FailureReason::RunnerLost, text, nullptr);
+  const WallTime ended_at = closeAttempt(operation, task, AttemptStatus::Failed,
+                                         FailureReason::RunnerLost, text, nullptr);
   const bool stopped =
       task.state.status == TaskStatus::Terminating && task.state.cause != StopCause::Timeout;
   task.state.unproven = true;
@@ -346,7 +372,7 @@ void TaskEngine::runnerLost(Operation& operation, LiveTask& task) {
     return;
   }
   task.state.cause = StopCause::None;
-  retryOrFail(operation, task, FailureReason::RunnerLost, text);
+  retryOrFail(operation, task, FailureReason::RunnerLost, text, ended_at);
 }
 
 void TaskEngine::undelivered(Operation& operation, LiveTask& task) {
@@ -375,6 +401,7 @@ Status TaskEngine::stop(Operation& operation, LiveTask& task, StopCause cause) {
     case TaskStatus::Running:
       task.state.cause = cause;
       move(operation, task, TaskEvent::StopAsked);
+      if (on_stop_asked_) on_stop_asked_(operation, task);
       return {};
     case TaskStatus::Terminating:
       // A stop by hand outranks a timeout: the owner wants it to end, not to be repeated.
@@ -425,8 +452,7 @@ Status TaskEngine::release(Operation& operation, LiveTask& task) {
 
 void TaskEngine::callbackDone(Operation& operation, LiveTask& task, bool delivered) {
   if (task.state.status != TaskStatus::Callback) return;
-  const bool fail =
-      !delivered && task.policy->callback.on_failure == CallbackSpec::OnFailure::Fail;
+  const bool fail = !delivered && task.policy->callback.on_failure == CallbackSpec::OnFailure::Fail;
   if (fail) {
     task.state.reason = FailureReason::CallbackFailed;
     task.state.reason_text = "the awaited callback was not delivered";

@@ -56,6 +56,10 @@ class TaskEngine {
   void undelivered(Operation& operation, LiveTask& task);
 
   // --- commands ----------------------------------------------------------------------------
+  // Who is to tell the runner of a task that has just become TERMINATING, by hand or by its timeout.
+  void setOnStopAsked(std::function<void(Operation&, const LiveTask&)> told) {
+    on_stop_asked_ = std::move(told);
+  }
   // Errors: Conflict with the reason. The task may be gone after success.
   Status stop(Operation& operation, LiveTask& task, StopCause cause);
   Status skip(Operation& operation, LiveTask& task);
@@ -78,17 +82,20 @@ class TaskEngine {
 
  private:
   void move(Operation& operation, LiveTask& task, TaskEvent event);
+  void publish(Operation& operation, StateChange::Kind kind, const LiveTask& task);
   void enterStatus(LiveTask& task);
   void leaveStatus(LiveTask& task);
   // If the task is terminal: stores it, calls back (unless the callback was the awaited one) and
   // drops it.
   void settle(Operation& operation, LiveTask& task, bool notify = true);
-  void closeAttempt(Operation& operation, LiveTask& task, AttemptStatus status,
-                    FailureReason reason, const std::string& text, const AttemptResult* result);
+  // When the attempt ended: receipt of the result less how long ago the runner saw the end.
+  WallTime closeAttempt(Operation& operation, LiveTask& task, AttemptStatus status,
+                        FailureReason reason, const std::string& text,
+                        const AttemptResult* result);
   void freeRunner(const AttemptRecord& attempt);
   void occupyRunner(const AttemptRecord& attempt);
   void retryOrFail(Operation& operation, LiveTask& task, FailureReason reason,
-                   const std::string& text);
+                   const std::string& text, WallTime ended_at);
   void makeReady(Operation& operation, LiveTask& task);
   void armTimer(LiveTask& task);
   void onTimer(TaskId id, uint32_t generation);
@@ -98,6 +105,7 @@ class TaskEngine {
   TermContext& context_;
   LiveState& live_;
   OutcomeListener& outcomes_;
+  std::function<void(Operation&, const LiveTask&)> on_stop_asked_;
 };
 
 }  // namespace baton::master

@@ -45,7 +45,8 @@ void TaskEngine::armTimer(LiveTask& task) {
       due = now + std::clamp<Micros>(begin + whole - wall, Micros(0), whole);
       break;
     }
-    default: return;
+    default:
+      return;
   }
   const TaskId id = task.state.id;
   const uint32_t generation = task.timer_generation;
@@ -81,7 +82,8 @@ void TaskEngine::onTimer(TaskId id, uint32_t generation) {
       logWarn("task_over_time", field("task", id), field("attempt", task->state.attempt));
       if (const Status stopped = stop(operation, *task, StopCause::Timeout); !stopped.ok()) return;
       break;
-    default: return;
+    default:
+      return;
   }
   context_.writer.submit(std::move(operation));
 }
@@ -104,8 +106,10 @@ TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
       return {WaitingCode::RetryDelay,
               fmt::format("extra attempt {} of {} at {}", task.state.retries_used,
                           task.policy->retry.max, formatRfc3339(task.state.not_before))};
-    case TaskStatus::Queued: break;
-    default: return {};
+    case TaskStatus::Queued:
+      break;
+    default:
+      return {};
   }
   const uint64_t running_max = context_.options.running_max;
   bool matches = false;
@@ -119,8 +123,8 @@ TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
                 : fmt::format("no runner has the labels {}", dumpJson(Json(task.policy->labels)))};
   }
   if (running_max != 0 && live_.open_attempts >= running_max) {
-    return {WaitingCode::ClusterLimit,
-            fmt::format("{} tasks run, limits.running_max is {}", live_.open_attempts, running_max)};
+    return {WaitingCode::ClusterLimit, fmt::format("{} tasks run, limits.running_max is {}",
+                                                   live_.open_attempts, running_max)};
   }
   return {WaitingCode::AllRunnersBusy, "every runner that fits is busy"};
 }

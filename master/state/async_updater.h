@@ -1,0 +1,26 @@
+#pragma once
+
+#include "master/term_context.h"
+
+namespace baton::master {
+
+// Writes down what may be lost without harm: when each runner was last heard of, for people who
+// ask after a host is gone or a master has changed. Coalesced to one row a runner and period, and
+// only while the state writer has nothing else to do. Dispatcher thread only.
+class AsyncUpdater {
+ public:
+  explicit AsyncUpdater(TermContext& context);
+
+  void start();
+  void stop() { running_ = false; }
+
+ private:
+  void arm();
+  void update();
+
+  TermContext& context_;
+  bool running_ = false;
+  WallTime written_until_{};  // Runners heard of since are written at the next turn.
+};
+
+}  // namespace baton::master
