@@ -57,7 +57,7 @@ create_data() {
   rm -rf "$dir/data" "$dir/client.cnf"
   local user_args=()
   [ "$(id -u)" -ne 0 ] || user_args=(--user=root)
-  mariadb-install-db --no-defaults "${user_args[@]}" --datadir="$dir/data" --skip-test-db \
+  mariadb-install-db --no-defaults "${user_args[@]}" --datadir="$dir/data" --tmpdir="$dir/tmp" --skip-test-db \
     --auth-root-authentication-method=normal --innodb-log-file-size=96M >"$dir/install.log" 2>&1 ||
     { cat "$dir/install.log" >&2; fail "mariadb-install-db failed"; }
   local name
@@ -97,7 +97,8 @@ ready() {
 start_server() {
   command -v mariadbd >/dev/null || fail "mariadbd is missing (package mariadb-server)"
   command -v mariadb >/dev/null || fail "mariadb is missing (package mariadb-client)"
-  mkdir -p "$dir"
+  # A server that starts removes what it takes for leftovers in its folder for temporary tables.
+  mkdir -p "$dir/tmp"
   chmod 700 "$dir"
   if running; then echo "already running on port $(cat "$dir/port")"; return 0; fi
   rm -f "$dir/pid" "$dir/s"
@@ -108,7 +109,7 @@ start_server() {
   # A socket's path has at most 107 bytes.
   [ ${#dir} -le 100 ] || fail "the path $dir is too long for a socket"
   echo "$dir/s" >"$dir/socket"
-  local args=(--no-defaults --datadir="$dir/data" --socket="$dir/s" --port="$(cat "$dir/port")"
+  local args=(--no-defaults --datadir="$dir/data" --tmpdir="$dir/tmp" --socket="$dir/s" --port="$(cat "$dir/port")"
     --bind-address=127.0.0.1 --skip-name-resolve --character-set-server=utf8mb4
     --collation-server=utf8mb4_bin --innodb-log-file-size=96M
     --innodb-buffer-pool-size="${BATON_MARIADB_POOL:-256M}" --innodb-flush-log-at-trx-commit=1
