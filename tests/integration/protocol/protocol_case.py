@@ -7,6 +7,8 @@ tests do not take each other's orders."""
 import atexit
 import datetime
 import itertools
+import os
+import subprocess
 import threading
 import unittest
 
@@ -29,8 +31,14 @@ def shared_cluster():
     global _shared
     if _shared is None:
         _shared = Cluster(masters=2, workers=0, settings={"heartbeat.plain_clients": "false"})
-        atexit.register(_shared.close)
+        atexit.register(_close)
     return _shared
+
+
+def _close():
+    for rest in (_shared.rest, _shared.worker_rest):
+        rest.close()
+    _shared.close()
 
 
 class Held(threading.Thread):
@@ -65,6 +73,26 @@ class Held(threading.Thread):
         if answer.status != 200:
             raise AssertionError(repr(answer))
         return answer.json
+
+
+class TableLock:
+    """Keeps everybody else from reading and writing a table of the database."""
+
+    def __init__(self, cluster, table):
+        with open(cluster.file("db", "root_password")) as file:
+            password = file.read().strip()
+        self._client = subprocess.Popen(
+            ["mariadb", "--no-defaults", "--user=root", f"--socket={cluster.file('db', 's')}",
+             "--batch", "--skip-column-names", "--unbuffered", "baton"], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env={**os.environ, "MYSQL_PWD": password})
+        self._client.stdin.write(f"LOCK TABLES {table} WRITE;\nSELECT 'locked';\n")
+        self._client.stdin.flush()
+        assert self._client.stdout.readline() == "locked\n"
+
+    def release(self):
+        if self._client.poll() is None:
+            self._client.communicate("UNLOCK TABLES;\n", timeout=10)
 
 
 def seconds(text):

@@ -31,7 +31,13 @@ class PlainClients(unittest.TestCase):
     def setUpClass(cls):
         cls.baton = Standalone(runners=1)
         cls.addClassCleanup(cls.baton.close)
+        cls.addClassCleanup(cls.hang_up)
         cls.count = 0
+
+    @classmethod
+    def hang_up(cls):
+        cls.baton.rest.close()
+        cls.baton.worker_rest.close()
 
     def setUp(self):
         type(self).count += 1
@@ -154,6 +160,24 @@ class PlainClients(unittest.TestCase):
         other = PlainClient(self.baton.worker_rest, self.runner_id + "b")
         self.assertEqual(other.say("FINISHED", task, attempt, return_code=0).status, 403)
         self.assertEqual(self.status(task), "DISPATCHED")
+
+    def test_a_restart_of_the_master_neither_loses_nor_repeats_its_task(self):
+        task, attempt = self.order()
+        self.client.beat("RUNNING", task, attempt)
+        unheard = PlainClient(self.baton.worker_rest, self.runner_id + "b")
+        labels = {"shell": f"{self.count}b"}
+        second = self.baton.submit({"command": ["true"], "labels": labels})
+        config = {"labels": labels}
+        order = unheard.beat("IDLE", runner_config=config)["task"]
+        self.hang_up()
+        self.baton.kill("standalone")
+        self.baton.start()
+        self.client.rest = unheard.rest = self.baton.worker_rest
+        self.assertEqual(self.client.beat("RUNNING", task, attempt)["command"], "GO_ON")
+        self.client.beat("FINISHED", task, attempt, return_code=0)
+        self.assertEqual(self.status(task), "FINISHED")
+        self.assertEqual(unheard.beat("IDLE", runner_config=config)["task"], order)
+        self.assertEqual([a["attempt"] for a in self.baton.rest.attempts(second)], [1])
 
     def test_who_once_sent_incarnation_and_seq_may_not_leave_them_out(self):
         full = self.baton.runner(self.runner_id, self.labels)

@@ -157,6 +157,29 @@ class HigherPairOrderLost(ProtocolCase):
         _, _, order = self.unheard_order(runner)
         self.assert_same_order(runner.beat(), order)
 
+    def test_a_result_whose_answer_was_lost_gets_the_next_order_again(self):
+        runner = self.runner()
+        first = self.running(runner)
+        second = self.submit(runner)
+        fields = dict(return_code=0, run_ms=1, ended_ms=0)
+        order = runner.send(runner.report("FINISHED", **fields)).json["task"]
+        self.assertEqual(order["task"], second)
+        self.assert_same_order(runner.beat("FINISHED", **fields), order)
+        self.assertEqual(self.pair(second), (1, runner.seq))
+        self.assertEqual(self.status(first), "FINISHED")
+        self.assertIsNone(self.attempts(first)[0]["late_report"])
+
+    def test_another_result_is_kept_as_late_and_the_order_goes_out_again(self):
+        # First the result is dealt with, then the rules decide about the open attempt.
+        runner = self.runner()
+        first = self.running(runner)
+        second = self.submit(runner)
+        order = runner.send(runner.report("FINISHED", return_code=0)).json["task"]
+        self.assert_same_order(runner.beat("FAILED", return_code=1, reason="exit_code"), order)
+        self.assertEqual(self.status(first), "FINISHED")
+        self.assertEqual(self.attempts(first)[0]["late_report"]["return_code"], 1)
+        self.assertEqual(self.status(second), "DISPATCHED")
+
     def test_a_restarted_daemon_has_the_higher_pair(self):
         runner = self.runner()
         runner.seq = 500

@@ -159,6 +159,16 @@ class WhoLeads(ProtocolCase):
                                                  "address": self.cluster.address(active)})
         self.assertIn("retry-after", answer.headers)
 
+    def test_every_master_tells_a_worker_who_leads(self):
+        active = self.cluster.active()
+        for master in (active, self.cluster.wait_standby()):
+            with self.subTest(master):
+                answer = self.cluster.worker_rest.once(self.cluster.address(master), "GET",
+                                                       "/api/v1/cluster")
+                self.assertEqual(answer.status, 200)
+                self.assertEqual(answer.json["active"]["node_id"], active)
+                self.assertEqual(answer.json["epoch"], self.cluster.epoch())
+
     def test_a_higher_epoch_makes_the_master_verify_itself_and_carry_on(self):
         runner, witness = self.runner(), self.runner()
         task = self.running(witness)

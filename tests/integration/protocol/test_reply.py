@@ -28,6 +28,14 @@ class Registration(ProtocolCase):
                                 f"WHERE runner_id = '{runner.runner_id}'")
         self.assertEqual(rows, [[runner.journal_id, "7", "0"]])
 
+    def test_a_newer_incarnation_is_in_the_database_before_the_reply(self):
+        runner = self.runner()
+        runner.beat()
+        runner.restart()
+        runner.beat()
+        self.assertEqual(self.cluster.number(
+            f"SELECT incarnation FROM runner WHERE runner_id = '{runner.runner_id}'"), 2)
+
     def test_every_heartbeat_renews_last_seen(self):
         runner = self.runner()
         runner.beat()
@@ -152,6 +160,13 @@ class Waiting(ProtocolCase):
         self.assertEqual(self.cluster.task(task)["stop_cause"], "timeout")
         # No pause: it was held when the RESET came, and did not have to ask again for it.
         self.assertEqual(reply["interval_ms"], 0)
+
+    def test_a_result_is_never_held(self):
+        runner = self.runner()
+        self.running(runner)
+        begin = time.monotonic()
+        self.assert_command(runner.finish(wait_ms=60_000), "RESET")
+        self.assertLess(time.monotonic() - begin, H / 2)
 
     def test_a_newer_heartbeat_ends_the_held_one_with_go_on(self):
         runner = self.runner()

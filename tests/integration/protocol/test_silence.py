@@ -1,5 +1,6 @@
 """The watchdog: what becomes of the tasks of a runner that says nothing for three intervals."""
 
+import signal
 import time
 import unittest
 
@@ -139,6 +140,21 @@ class Silence(ProtocolCase):
 
 
 class HearingGap(ProtocolCase):
+
+    def test_a_pause_of_the_master_is_not_held_against_the_runners(self):
+        runner = self.runner()
+        task = self.running(runner)
+        begin = time.monotonic()
+        active = self.cluster.wait_active()
+        self.cluster.kill(active, signal.SIGSTOP)
+        try:  # Shorter than the session at ZooKeeper.
+            paused = time.monotonic()
+            eventually(lambda: time.monotonic() - paused > 1.3, 5)
+        finally:
+            self.cluster.kill(active, signal.SIGCONT)
+        eventually(lambda: time.monotonic() - begin > LOST_AFTER + 0.8, 10)
+        self.assert_command(runner.beat("RUNNING"), "GO_ON")
+        self.assertEqual(self.status(task), "RUNNING")
 
     def test_an_outage_of_the_database_is_not_held_against_the_runners(self):
         silent, heard = self.runner(), self.runner()

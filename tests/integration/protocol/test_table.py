@@ -3,7 +3,7 @@
 import unittest
 
 from baton_cluster import eventually
-from protocol_case import ProtocolCase
+from protocol_case import Held, ProtocolCase, TableLock
 
 
 class IdleRows(ProtocolCase):
@@ -46,6 +46,14 @@ class IdleRows(ProtocolCase):
         ended = self.cluster.task(task)
         self.assertEqual((ended["status"], ended["reason"], ended["unproven"]),
                          ("TERMINATED", None, False))
+
+    def test_a_stop_before_the_first_running_is_carried_through_too(self):
+        runner = self.runner()
+        task = self.dispatched(runner)
+        self.cluster.rest.act(task, "stop")
+        self.assert_command(runner.beat("RUNNING"), "RESET")
+        self.assert_command(runner.beat(), "GO_ON")
+        self.assertEqual(self.status(task), "TERMINATED")
 
     def test_the_closing_idle_carries_the_stopped_attempts_result(self):
         runner = self.runner()
@@ -150,6 +158,32 @@ class FinishedRows(ProtocolCase):
                                 f"WHERE task_id = {task}")
         self.assertEqual(rows, [["5", "5", "2", None, '{"rows":"7"}']])
         self.assertEqual(self.cluster.task(task)["outputs"], {"rows": "7"})
+
+    def test_no_reply_leaves_before_the_result_is_in_the_database(self):
+        runner = self.runner()
+        task = self.running(runner)
+        lock = TableLock(self.cluster, "attempt")
+        try:
+            waiting = Held(runner, runner.report("FINISHED", return_code=0))
+            waiting.join(0.4)
+            self.assertTrue(waiting.is_alive(), waiting.answer)
+        finally:
+            lock.release()
+        self.assert_command(waiting.reply(), "RESET")
+        self.assertEqual(self.status(task), "FINISHED")
+
+    def test_no_order_leaves_before_the_attempt_is_in_the_database(self):
+        runner = self.runner()
+        runner.beat()
+        task = self.submit(runner)
+        lock = TableLock(self.cluster, "attempt")
+        try:
+            waiting = Held(runner, runner.report())
+            waiting.join(0.4)
+            self.assertTrue(waiting.is_alive(), waiting.answer)
+        finally:
+            lock.release()
+        self.assertEqual(waiting.reply()["task"]["task"], task)
 
     def test_an_awaited_callback_leaves_it_in_callback(self):
         runner = self.runner()

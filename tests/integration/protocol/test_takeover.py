@@ -1,32 +1,11 @@
 """The same table under a new epoch: what a change of master does to runners and their tasks."""
 
-import os
 import signal
-import subprocess
 import time
 import unittest
 
 from baton_cluster import eventually
-from protocol_case import H, LOST_AFTER, Held, ProtocolCase, seconds
-
-
-class TableLock:
-    """Keeps a table from being read: a recovery that wants it has to wait."""
-
-    def __init__(self, cluster, table):
-        with open(cluster.file("db", "root_password")) as file:
-            password = file.read().strip()
-        self._client = subprocess.Popen(
-            ["mariadb", "--no-defaults", "--user=root", f"--socket={cluster.file('db', 's')}",
-             "--batch", "--skip-column-names", "--unbuffered", "baton"], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env={**os.environ, "MYSQL_PWD": password})
-        self._client.stdin.write(f"LOCK TABLES {table} WRITE;\nSELECT 'locked';\n")
-        self._client.stdin.flush()
-        assert self._client.stdout.readline() == "locked\n"
-
-    def release(self):
-        self._client.communicate("UNLOCK TABLES;\n", timeout=10)
+from protocol_case import H, LOST_AFTER, Held, ProtocolCase, TableLock, seconds
 
 
 class Takeover(ProtocolCase):
@@ -76,6 +55,7 @@ class Takeover(ProtocolCase):
     @classmethod
     def change_masters(cls):
         r, address = cls.runners, cls.cluster.address
+        not_yet = TableLock(cls.cluster, "ha_epoch")
         lock = TableLock(cls.cluster, "attempt")
         try:
             cls.held_report = r["held"].report(wait_ms=60_000)
@@ -84,6 +64,10 @@ class Takeover(ProtocolCase):
             cls.cluster.kill(cls.old)
             held.join(10)
             cls.held_error, cls.held_answer = held.error, held.answer
+            # The new master is elected and can't bump the epoch.
+            eventually(lambda: cls.cluster.view(cls.new)["state"] != "STANDBY", 20, "a successor")
+            cls.early = r["running"].send(r["running"].report("RUNNING"), address(cls.new))
+            not_yet.release()
             eventually(lambda: cls.cluster.epoch() > cls.old_epoch, 20, "the next epoch")
             # The new master has bumped the epoch and can't read the attempts.
             report = r["recovering"].report()
@@ -95,6 +79,7 @@ class Takeover(ProtocolCase):
             cls.waiting = eventually(is_held, 10, "a heartbeat that the recovering master holds")
             cls.was_recovering = cls.cluster.view(cls.new)["state"]
         finally:
+            not_yet.release()
             lock.release()
         cls.cluster.wait_active(20, besides=cls.old)
         cls.new_epoch = cls.cluster.epoch()
@@ -142,6 +127,10 @@ class Takeover(ProtocolCase):
         self.assert_command(reply, "GO_ON")
         self.assertEqual(reply["epoch"], self.new_epoch)
         self.assertNotIn(self.was_recovering, ("ACTIVE", "STANDBY"))
+
+    def test_what_is_sent_before_the_epoch_is_bumped_is_refused(self):
+        # It could not be evidence under the new epoch.
+        self.assert_problem(self.early, 503, "not_active")
 
     def test_a_heartbeat_held_by_the_killed_master_breaks_off(self):
         self.assertTrue(self.held_error is not None or self.held_answer.status == 503,
