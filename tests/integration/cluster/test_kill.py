@@ -50,6 +50,7 @@ class Submitters:
         self.flying = {}  # key -> i: sent, not answered.
         self.errors = []
         self.live = 0
+        self.hurry = False  # Submit although there is a backlog.
         self._next = 0
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -94,7 +95,7 @@ class Submitters:
 
     def _submit(self):
         while (i := self._take()) is not None:
-            while self.live > BACKLOG:
+            while self.live > BACKLOG and not self.hurry:
                 time.sleep(0.02)
             key = uuid.uuid4().hex
             self.flying[key] = i
@@ -109,6 +110,7 @@ class KillTest(DrillCase):
         self.led = self.c.ledger()
         self.load = Submitters(self.c, self.led)
         self.takeovers = []
+        self.through = set()  # (task, pid) of what ran through a fault.
 
     # What must hold before a kill -------------------------------------------------------------
 
@@ -138,8 +140,10 @@ class KillTest(DrillCase):
 
     def halt(self, master):
         """A halted master has, by and by, a submission and a result in flight."""
+        self.load.hurry = True
         self.c.kill(master, signal.SIGSTOP)
         eventually(lambda: self.load.flying and self.unrecorded_results(), 2, "load in flight")
+        self.load.hurry = False
 
     # The faults -------------------------------------------------------------------------------
 
@@ -161,7 +165,7 @@ class KillTest(DrillCase):
         took = self.c.first_dispatch(epoch + 1) - stopwatch.at
         self.note_takeover(took, stopwatch, what)
         self.assertTrue(running, "nothing ran through the takeover")
-        self.through = getattr(self, "through", set()) | running
+        self.through |= running
 
     def note_takeover(self, took, stopwatch, what):
         slack = stopwatch.load.slack(OVERLOAD_SLACK_S)
@@ -178,6 +182,7 @@ class KillTest(DrillCase):
         def unanswered():
             keys = [key for (key,) in self.c.sql("SELECT key_text FROM idempotency")]
             return set(keys) & set(self.load.flying)
+        self.load.hurry = True
         for _ in range(100):
             self.c.arm(master, "after_commit")
             self.c.await_stop(master)
@@ -185,6 +190,7 @@ class KillTest(DrillCase):
             if unanswered() and len(self.led.running()) >= 8 and self.unrecorded_results():
                 break
             self.c.kill(master, signal.SIGCONT)
+        self.load.hurry = False
         self.assertTrue(unanswered(), "no commit with a submission was caught before its reply")
         what = "kill 1, between commit and reply"
         self.await_takeover(master, *self.kill_master(master, watch, what), what)
@@ -203,13 +209,14 @@ class KillTest(DrillCase):
         watch = Stopwatch()
         self.halt(first)
         epoch, running, _ = self.kill_master(first, watch, "kill 3, anywhere")
-        self.c.start_master(first)
         self.c.await_stop(second)
         took = time.time() - watch.at
+        self.c.start_master(first)
         self.say(f"kill 3: the other had the lock after {took:.2f} s")
         self.assertLessEqual(took, TAKEOVER_LIMIT_S + watch.load.slack(OVERLOAD_SLACK_S))
         self.assertEqual(self.c.epoch(), epoch, "the bump was to come after the lock")
         watch = Stopwatch()
+        self.through |= running
         what = "kill 4, between lock and bump"
         _, still_running, _ = self.kill_master(second, watch, what)
         self.await_takeover(second, epoch, still_running, watch, what)
@@ -231,7 +238,7 @@ class KillTest(DrillCase):
         self.c.kill(worker)
         carried_through = carried()
         self.assertTrue(carried_through, "no task lived through the daemon's death")
-        self.through = getattr(self, "through", set()) | {(s.task, s.pid) for s in carried_through}
+        self.through |= {(s.task, s.pid) for s in carried_through}
         self.c.start_worker(worker)
         self.say(f"{worker} killed and started again with {len(carried_through)} tasks")
 
