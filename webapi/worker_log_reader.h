@@ -14,7 +14,7 @@ namespace baton::webapi {
 
 // Which output of which attempt, and who has it.
 struct LogLocation {
-  std::string worker_address;  // host:port, from the row of the attempt and nowhere else.
+  std::string worker_address;  // host:port, where the master knows it and nowhere else.
   TaskId task_id = 0;
   int32_t attempt = 0;
   std::string stream;  // stdout | stderr
