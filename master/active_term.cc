@@ -263,12 +263,15 @@ void ActiveTerm::resume(const ha::Leadership& leadership) {
 }
 
 bool ActiveTerm::drain(BootTime deadline) {
-  const bool closed = inspect([this] {
+  // The permission to act is gone already; what was decided under it is still to be committed, and
+  // the fence sees to it that this is right.
+  writer_.resume();
+  dispatcher_.resume([this] {
     commands_.close();
     picker_.close();
     callbacker_.close();
-    writer_.publish();
   });
+  const bool closed = inspect([this] { writer_.publish(); }, Millis(500));
   return closed && writer_.flush(deadline);
 }
 

@@ -47,6 +47,25 @@ net::HttpResponse logResponse(LogPiece piece, uint64_t offset, int32_t attempt) 
   return response;
 }
 
+// Outputs are made with their first byte: where the attempt wrote none, the worker has no file.
+bool wroteNothing(const AttemptRecord& attempt, const std::string& stream) {
+  return !isOpen(attempt.status) &&
+         (stream == "stderr" ? attempt.stderr_bytes : attempt.stdout_bytes) == 0;
+}
+
+Result<LogPiece> emptyWhereNothingWasWritten(Result<LogPiece> piece, const AttemptRecord& attempt,
+                                             const std::string& stream) {
+  if (piece.ok() || piece.error().code() != ErrorCode::NotFound || !wroteNothing(attempt, stream)) {
+    return piece;
+  }
+  LogPiece empty;
+  empty.size = 0;
+  empty.facts.add("X-Baton-Log-Size", "0");
+  empty.facts.add("X-Baton-Log-Truncated", "false");
+  empty.facts.add("X-Baton-Log-Complete", "true");
+  return empty;
+}
+
 // The output as it was when the download began, read from the worker step by step.
 struct LogDownload {
   std::shared_ptr<WorkerLogReader> reader;
@@ -140,6 +159,7 @@ void LogHandlers::get(const Call& call) {
     uint64_t offset = static_cast<uint64_t>(query.offset);
     auto piece = query.tail > 0 ? reader->readTail(query.tail, kLimitMax, offset)
                                 : reader->read(offset, static_cast<uint64_t>(query.limit));
+    piece = emptyWhereNothingWasWritten(std::move(piece), attempt, reader->location().stream);
     if (!piece.ok()) return failRead(call, piece.error(), attempt.runner_id);
     call.reply(logResponse(std::move(*piece), offset, attempt.number));
   });
@@ -154,7 +174,8 @@ void LogHandlers::download(const Call& call) {
 
 void LogHandlers::startDownload(const Call& call, const std::shared_ptr<WorkerLogReader>& reader,
                                 const AttemptRecord& attempt) {
-  auto first = reader->read(0, kDownloadStepBytes);
+  auto first = emptyWhereNothingWasWritten(reader->read(0, kDownloadStepBytes), attempt,
+                                           reader->location().stream);
   if (!first.ok()) return failRead(call, first.error(), attempt.runner_id);
   const auto state = std::make_shared<LogDownload>();
   state->reader = reader;
