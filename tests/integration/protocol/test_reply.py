@@ -40,11 +40,11 @@ class Registration(ProtocolCase):
         runner = self.runner()
         runner.beat()
         first = self.view(runner)
-        eventually(lambda: self.view(runner)["silent_ms"] >= 150, 5)
+        eventually(lambda: self.view(runner)["silent_ms"] >= 400, 5)
         runner.beat()
         second = self.view(runner)
-        self.assertLess(second["silent_ms"], 150)
-        self.assertGreaterEqual(seconds(second["last_seen"]) - seconds(first["last_seen"]), 0.15)
+        self.assertLess(second["silent_ms"], 400)
+        self.assertGreaterEqual(seconds(second["last_seen"]) - seconds(first["last_seen"]), 0.4)
 
     def test_new_labels_count_from_the_next_heartbeat_on(self):
         runner = self.runner()
@@ -106,9 +106,10 @@ class Waiting(ProtocolCase):
 
     def test_without_wait_ms_the_reply_comes_at_once(self):
         runner = self.runner()
-        reply, took = self.waited(runner)
+        runner.beat()
+        reply = runner.beat()
         self.assert_command(reply, "GO_ON")
-        self.assertLess(took, H / 2)
+        self.assertEqual(reply["interval_ms"], 1000 * H)  # So it was not held.
 
     def test_an_idle_heartbeat_is_held_for_wait_ms(self):
         runner = self.runner()
@@ -164,9 +165,9 @@ class Waiting(ProtocolCase):
     def test_a_result_is_never_held(self):
         runner = self.runner()
         self.running(runner)
-        begin = time.monotonic()
-        self.assert_command(runner.finish(wait_ms=60_000), "RESET")
-        self.assertLess(time.monotonic() - begin, H / 2)
+        reply = runner.finish(wait_ms=60_000)
+        self.assert_command(reply, "RESET")
+        self.assertEqual(reply["interval_ms"], 1000 * H)  # So it was not held.
 
     def test_a_newer_heartbeat_ends_the_held_one_with_go_on(self):
         runner = self.runner()

@@ -7,7 +7,8 @@ import unittest
 from baton_cluster import eventually
 from protocol_case import LOST_AFTER, Held, ProtocolCase, seconds
 
-_SLACK = 2.5  # The watchdog looks every 0.3 s; the rest is for a busy machine.
+_SLACK = 7.0  # The watchdog looks every 0.3 s; the rest is for a busy machine.
+_LEAVING_MS = 60_000
 
 
 class Silence(ProtocolCase):
@@ -30,8 +31,7 @@ class Silence(ProtocolCase):
         cls.tasks["overtime"] = cls.running(r["overtime"], timeout="50ms", kill_grace="50ms",
                                             retry=cls.RETRY)
         cls.tasks["leaving"] = cls.running(r["leaving"])
-        leaving = int(1000 * (2 * LOST_AFTER))
-        assert r["leaving"].beat("RUNNING", leaving_ms=leaving)["command"] == "GO_ON"
+        assert r["leaving"].beat("RUNNING", leaving_ms=_LEAVING_MS)["command"] == "GO_ON"
         r["idle"].beat()
         # One that is heard all the time; and a second daemon beside a silent one.
         cls.stranger = cls.cluster.runner(r["conflict"].runner_id, r["conflict"].labels)

@@ -80,10 +80,10 @@ class RunningRows(ProtocolCase):
         runner = self.runner()
         task = self.running(runner)
         before = self.cluster.task(task)
-        eventually(lambda: self.view(runner)["silent_ms"] >= 150, 5)
+        eventually(lambda: self.view(runner)["silent_ms"] >= 400, 5)
         self.assert_command(runner.beat("RUNNING"), "GO_ON")
         self.assertEqual(self.cluster.task(task), before)
-        self.assertLess(self.view(runner)["silent_ms"], 150)
+        self.assertLess(self.view(runner)["silent_ms"], 400)
 
     def test_running_while_terminating_is_reset(self):
         runner = self.runner()
