@@ -11,9 +11,11 @@
 
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <unordered_set>
 
 #include "common/base/log.h"
+#include "worker/attempt_files.h"
 #include "worker/process_tree.h"
 
 namespace baton::worker {
@@ -80,16 +82,28 @@ Result<pid_t> spawnShepherd(const ShepherdLaunch& launch, int answer_fd) {
   return pid;
 }
 
-bool carriesWorker(pid_t pid, const std::string& worker_id) {
+// Whose attempts they are: a name is not enough, because workers of several clusters, or several
+// standalones, can have the same name on one host.
+struct Ownership {
+  std::string worker_id;
+  std::string dir;  // Data directory, canonical.
+};
+
+bool isOwned(pid_t pid, const Ownership& owner) {
   const std::string environment = readEnvironmentBlock(pid);
-  return findInEnvironment(environment, "BATON_WORKER") == worker_id &&
-         findInEnvironment(environment, "BATON_TASK_ID").has_value();
+  const auto output = findInEnvironment(environment, "BATON_OUTPUT");
+  if (findInEnvironment(environment, "BATON_WORKER") != owner.worker_id ||
+      !findInEnvironment(environment, "BATON_TASK_ID") || !output) {
+    return false;
+  }
+  std::error_code failed;
+  const auto path = std::filesystem::weakly_canonical(*output, failed);
+  return !failed && path.native().starts_with(fmt::format("{}/{}/", owner.dir, kWorkRoot));
 }
 
 // `groups` remembers the groups whose leader was seen to be a recorded process.
 std::vector<ProcStat> findLeftovers(const std::vector<ProcessRecord>& records,
-                                    const std::string& worker_id,
-                                    std::unordered_set<pid_t>& groups) {
+                                    const Ownership& owner, std::unordered_set<pid_t>& groups) {
   for (const ProcessRecord& record : records) {
     if (isAlive(record.pid, record.start_ticks)) groups.insert(record.pid);
   }
@@ -97,8 +111,7 @@ std::vector<ProcStat> findLeftovers(const std::vector<ProcessRecord>& records,
   for (const pid_t pid : listProcesses()) {
     const auto stat = readProcStat(pid);
     if (!stat || stat->isDead() || pid == getpid()) continue;
-    if (groups.contains(stat->group) || groups.contains(stat->session) ||
-        carriesWorker(pid, worker_id)) {
+    if (groups.contains(stat->group) || groups.contains(stat->session) || isOwned(pid, owner)) {
       roots.push_back(pid);
     }
   }
@@ -154,11 +167,15 @@ Result<std::vector<AttemptKey>> clearAfterShepherd(int dir_fd, const std::string
   std::vector<AttemptKey> attempts;
   for (const ProcessRecord& record : recorded.open) attempts.push_back(record.key);
   if (recorded.boot_id != readBootId()) recorded.open.clear();  // Other processes by now.
+  std::error_code failed;
+  const auto dir = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", dir_fd), failed);
+  if (failed) return Error::unavailable("the data directory has no name: {}", failed.message());
+  const Ownership owner{.worker_id = worker_id, .dir = dir.native()};
   const SystemClock clock;
   const BootTime deadline = clock.bootNow() + kClearPatience;
   std::unordered_set<pid_t> groups;
   while (true) {
-    const std::vector<ProcStat> alive = findLeftovers(recorded.open, worker_id, groups);
+    const std::vector<ProcStat> alive = findLeftovers(recorded.open, owner, groups);
     if (alive.empty()) return attempts;
     if (clock.bootNow() > deadline) {
       return Error::unavailable("process {} of a former attempt can't be killed",
