@@ -1,5 +1,5 @@
 """What the cases share: programs under a wrapper (own mounts, own pid namespace, a faked clock),
-a receiver of callbacks, and a private MariaDB link that can be cut."""
+a receiver of callbacks, requests byte by byte."""
 
 import http.client
 import http.server
@@ -8,26 +8,21 @@ import shutil
 import socket
 import subprocess
 import threading
-import unittest
 
 from baton_cluster import (Cluster, DrillCase, Standalone, Timeout, eventually, free_port, is_alive,
                            long_run, process_state)
 from baton_process import processes_of, spawn
 from baton_programs import PROGRAM, environment_of
 
-__all__ = ["PROGRAM", "Cluster", "DrillCase", "Receiver", "SharedCase", "Standalone", "Timeout", "WrappedCluster",
-           "WrappedStandalone", "environment_of", "eventually", "free_port", "is_alive", "long_run", "marked",
-           "may_unshare", "process_state", "processes_of", "python_task", "raw_request", "run_baton",
-           "sh", "spawn"]
+__all__ = ["PROGRAM", "Cluster", "DrillCase", "Receiver", "SharedCase", "Standalone", "Timeout",
+           "WrappedCluster", "WrappedStandalone", "environment_of", "eventually", "free_port",
+           "is_alive", "long_run", "marked", "may_unshare", "process_state", "processes_of",
+           "raw_request", "run_baton", "sh", "spawn"]
 
 
 def sh(script, **fields):
     """A task that runs a text with the shell."""
     return {"name": "case", "script": script, "interpreter": ["/bin/sh"], **fields}
-
-
-def python_task(text, **fields):
-    return {"name": "case", "script": text, "interpreter": ["/usr/bin/python3", "-E"], **fields}
 
 
 def marked(mark):
@@ -114,7 +109,7 @@ class SharedCase(DrillCase):
 
 
 class Receiver:
-    """An HTTP server that notes what it got. `answer` is a status or a function (request) -> one."""
+    """An HTTP server that notes what it got. `answer`: a status or a function of the request."""
 
     def __init__(self, answer=200, location=None):
         self.answer = answer
@@ -163,7 +158,7 @@ class Receiver:
 
 
 def raw_request(port, head, body=b"", timeout=10):
-    """Status of the answer to exactly these bytes; None if the connection was closed without one."""
+    """Status of the answer to exactly these bytes; None if there came none."""
     with socket.create_connection(("127.0.0.1", port), timeout) as link:
         link.settimeout(timeout)
         try:

@@ -118,7 +118,8 @@ class Features(SharedCase):
     def test_a_task_that_heals_itself_finishes_with_a_retry(self):
         # The second attempt succeeds; the task is FINISHED and says that it took two.
         done = self.run_task(sh('[ "$BATON_ATTEMPT" = 2 ]', retry={"max": 3, "delay": "100ms"}))
-        self.assertEqual((done["status"], done["attempt"], done["retries_used"]), ("FINISHED", 2, 1))
+        self.assertEqual((done["status"], done["attempt"], done["retries_used"]),
+                         ("FINISHED", 2, 1))
 
     # Callbacks ------------------------------------------------------------------------------
 
@@ -189,7 +190,8 @@ class Features(SharedCase):
                 f"http://0.0.0.0:{port}/", f"http://017700000001:{port}/",
                 f"http://{os.uname().nodename}:{port}/",
                 "http://169.254.169.254/latest/meta-data/", "http://10.0.0.1/", "http://[fe80::1]/",
-                f"http://127.0.0.1:{self.receiver.port}@127.0.0.1:{port}/", self.receiver.url("/302")]
+                f"http://127.0.0.1:{self.receiver.port}@127.0.0.1:{port}/",
+                self.receiver.url("/302")]
         ids = []
         for url in urls:
             answer = self.system.rest.once(
@@ -204,8 +206,8 @@ class Features(SharedCase):
             self.assertEqual(answer.status, 400, url)
 
         def dead():
-            found = {d["task_id"] for d in self.system.get("/api/v1/callbacks/dead?limit=1000")["items"]}
-            return found >= set(ids)
+            items = self.system.get("/api/v1/callbacks/dead?limit=1000")["items"]
+            return {d["task_id"] for d in items} >= set(ids)
         eventually(dead, 25, "the end of all those callbacks", pause=0.2)
         self.assertEqual(inner.connections, 0)
         self.assertIn("callback_dead", self.system.log("standalone"))

@@ -9,8 +9,8 @@ import time
 import unittest
 import uuid
 
-from case_support import (SharedCase, Standalone, DrillCase, WrappedStandalone, eventually, is_alive,
-                          long_run, marked, may_unshare, process_state, sh)
+from case_support import (DrillCase, SharedCase, WrappedStandalone, eventually, is_alive, long_run,
+                          marked, may_unshare, process_state, sh)
 
 
 def children_of(parent):
@@ -115,7 +115,8 @@ class Processes(SharedCase):
                 for pid in set(seen) - young:
                     del seen[pid]
                 ended.wait(0.05)
-        threads = [threading.Thread(target=load) for _ in range(8)] + [threading.Thread(target=watch)]
+        threads = [threading.Thread(target=load) for _ in range(8)]
+        threads.append(threading.Thread(target=watch))
         for thread in threads:
             thread.start()
         try:
@@ -155,8 +156,7 @@ class Processes(SharedCase):
         def one(index):
             task = self.system.submit({"name": "race", "command": ["sleep", "1"],
                                        "kill_grace": "2s"})
-            began = self.system.wait_status(task, "RUNNING", "FINISHED")
-            del began
+            self.system.wait_status(task, "RUNNING", "FINISHED")
             time.sleep(0.90 + 0.1 * (index % 11) / 10)
             answer = self.system.rest.act(task, "stop", accept=(200, 409))
             outcomes.append((answer.status, self.system.wait_task(task, 2 + 2 * 0.5 + 5)["status"]))

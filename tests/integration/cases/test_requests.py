@@ -5,14 +5,12 @@ import json
 import os
 import random
 import socket
-import threading
 import time
 import unittest
 import uuid
 
-from baton_rest import Rest
-from case_support import (DrillCase, Receiver, SharedCase, Standalone, eventually, free_port, long_run,
-                          raw_request, run_baton, sh)
+from case_support import (DrillCase, SharedCase, Standalone, free_port, long_run, raw_request,
+                          run_baton, sh)
 
 ROUTES = [("GET", "/api/v1/cluster"), ("POST", "/api/v1/tasks"), ("POST", "/api/v1/tasks/bulk"),
           ("GET", "/api/v1/tasks"), ("GET", "/api/v1/tasks/{id}"),
@@ -78,7 +76,8 @@ class Requests(SharedCase):
                 ("bad JSON", '{"command": ["true"', 400, None),
                 ("text behind", '{"command": ["true"]} x', 400, None),
                 ("no object", "[]", 400, None), ("null", "null", 400, None),
-                ("nothing", "", 400, None), ("a huge number", '{"retry": {"max": 1e400}}', 400, None),
+                ("nothing", "", 400, None),
+                ("a huge number", '{"retry": {"max": 1e400}}', 400, None),
                 ("over 16 MB", b" " * 17_000_000, 413, None)]:
             with self.subTest(what):
                 answer = self.send(body)
@@ -259,8 +258,8 @@ class _Fuzz:
     def request(self):
         method, path = self.dice.choice(ROUTES)
         worker = "heartbeat" in path
-        path = path.format(id=self.dice.choice(["1", "0", "-1", "99999999999999999999", "10001", "x",
-                                                "%00", "..", "１"]).encode().decode("latin-1"),
+        ids = ["1", "0", "-1", "99999999999999999999", "10001", "x", "%00", "..", "１"]
+        path = path.format(id=self.dice.choice(ids).encode().decode("latin-1"),
                            runner=self.dice.choice(["fuzz:0", "a" * 300, "%ff", ":", "x:999999"]))
         if self.dice.random() < 0.2:
             method = self.dice.choice(["GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS",
@@ -292,7 +291,8 @@ class _Fuzz:
     def _query(self):
         names = ["status", "limit", "cursor", "offset", "tail", "stream", "attempt", "q", "total",
                  "created_from", "reason", "host", "x", "", "priority", "name", "tag"]
-        values = ["1", "-1", "0", "1e9", "99999999999999999999", "FAILED", "success", "%ff", "%", "'",
+        values = ["1", "-1", "0", "1e9", "99999999999999999999", "FAILED", "success", "%ff", "%",
+                  "'",
                   "%27%20OR%201=1--", "", "true", "t-1", "t-ffffffffffffffff", "stdout", "%00",
                   "2026-01-01T00:00:00Z", "9999-99-99T99:99:99Z", "%25%25", "a" * 2000]
         return "&".join(f"{self.dice.choice(names)}={self.dice.choice(values)}"
@@ -319,7 +319,8 @@ class _Fuzz:
                  "journal_id": "f", "worker_id": "fuzz", "epoch": 0, "last_order": {"task": "1"},
                  "wait_ms": 0, "runner_config": {"labels": {}}} if worker else
                 {"command": ["true"], "name": "fuzz", "hold": True, "retry": {"max": 1},
-                 "labels": {"zone": "fuzz"}, "tags": ["fuzz"], "timeout": "1s", "params": {"A": "b"}})
+                 "labels": {"zone": "fuzz"}, "tags": ["fuzz"], "timeout": "1s",
+                 "params": {"A": "b"}})
         for _ in range(self.dice.randrange(4)):
             name = self.dice.choice([*base, self._word()])
             if self.dice.random() < 0.3:
@@ -329,7 +330,8 @@ class _Fuzz:
         base["hold"] = True if not worker else base.get("hold", None)
         if worker:
             base.pop("hold")
-        text = json.dumps({"tasks": [base, base]} if not worker and self.dice.random() < 0.2 else base,
+        bulk = not worker and self.dice.random() < 0.2
+        text = json.dumps({"tasks": [base, base]} if bulk else base,
                           ensure_ascii=self.dice.random() < 0.5).encode()
         if roll < 0.2:
             cut = self.dice.randrange(len(text))
