@@ -329,14 +329,14 @@ Result<WallTime> parseRfc3339(std::string_view text) {
   };
   const std::string copy(text);
   // sscanf alone would take blanks and signs for part of a number.
-  const auto digits = [](std::string_view part, std::string_view pattern) {
+  const auto allDigits = [](std::string_view part, std::string_view pattern) {
     for (size_t i = 0; i < pattern.size(); ++i) {
       if (pattern[i] == '9' && (part[i] < '0' || part[i] > '9')) return false;
     }
     return true;
   };
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, used = 0;
-  if (copy.size() < 20 || copy.size() > 40 || !digits(copy, "9999-99-99T99:99:99") ||
+  if (copy.size() < 20 || copy.size() > 40 || !allDigits(copy, "9999-99-99T99:99:99") ||
       std::sscanf(copy.c_str(), "%4d-%2d-%2d%*1[Tt]%2d:%2d:%2d%n", &year, &month, &day, &hour,
                   &minute, &second, &used) != 6 ||
       used != 19) {
@@ -364,7 +364,7 @@ Result<WallTime> parseRfc3339(std::string_view text) {
   int64_t offset_minutes = 0;
   if (rest != "Z" && rest != "z") {
     int hours = 0, minutes = 0, read = 0;
-    if (rest.size() != 6 || (rest[0] != '+' && rest[0] != '-') || !digits(rest, "+99:99") ||
+    if (rest.size() != 6 || (rest[0] != '+' && rest[0] != '-') || !allDigits(rest, "+99:99") ||
         std::sscanf(rest.data() + 1, "%2d:%2d%n", &hours, &minutes, &read) != 2 || read != 5 ||
         hours > 23 || minutes > 59 || hours < 0 || minutes < 0) {
       return wrong();
