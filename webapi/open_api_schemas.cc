@@ -137,6 +137,7 @@ constexpr std::string_view kRunnerSchemas = R"json({
   "cluster_guid": {"type": "string"}, "epoch": {"type": "integer"},
   "incarnation": {"type": "integer"}, "seq": {"type": "integer"},
   "command": {"enum": ["GO_ON", "RESET", "RUN_NEW"]}, "interval_ms": {"type": "integer"},
+  "heartbeat_ms": {"type": "integer"},
   "task": {"type": "object", "properties": {
     "task": {"type": "string"}, "attempt": {"type": "integer"}, "nonce": {"type": "string"},
     "timeout_ms": {"type": "integer"}, "kill_grace_ms": {"type": "integer"},

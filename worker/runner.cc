@@ -97,7 +97,8 @@ RunnerActions Runner::onReply(BootTime now, const HeartbeatReply& reply) {
     actions.push_back(PersistEpoch{.cluster_guid = cluster_guid_, .epoch = epoch_});
   }
   const Millis interval(reply.interval_ms);
-  if (interval.count() > 0) heartbeat_ = std::clamp(interval, kHeartbeatMin, kHeartbeatMax);
+  const Millis told(reply.heartbeat_ms > 0 ? reply.heartbeat_ms : reply.interval_ms);
+  if (told.count() > 0) heartbeat_ = std::clamp(told, kHeartbeatMin, kHeartbeatMax);
   beatAt(now + std::clamp(interval, kPauseMin, kHeartbeatMax));
   obey(now, reply, sent, actions);
   sendIfDue(now, actions);

@@ -242,7 +242,8 @@ Result<HeartbeatReply> parseHeartbeatReply(const Json& json) {
       .integer("incarnation", incarnation, 0, INT64_MAX)
       .integer("seq", seq, 0, INT64_MAX)
       .string("command", command, 32)
-      .integer("interval_ms", reply.interval_ms, 0, kLongestMs);
+      .integer("interval_ms", reply.interval_ms, 0, kLongestMs)
+      .integer("heartbeat_ms", reply.heartbeat_ms, 0, kLongestMs);
   reply.epoch = static_cast<Epoch>(epoch);
   reply.incarnation = static_cast<uint64_t>(incarnation);
   reply.seq = static_cast<uint64_t>(seq);
@@ -285,6 +286,7 @@ std::string heartbeatReplyToText(const HeartbeatReply& reply) {
       R"({{"cluster_guid":"{}","epoch":{},"incarnation":{},"seq":{},"command":"{}","interval_ms":{})",
       reply.cluster_guid, reply.epoch, reply.incarnation, reply.seq, toString(reply.command),
       reply.interval_ms);
+  if (reply.heartbeat_ms > 0) text += fmt::format(R"(,"heartbeat_ms":{})", reply.heartbeat_ms);
   if (reply.order) {
     text += fmt::format(
         R"(,"task":{{"task":"{}","attempt":{},"nonce":"{}","timeout_ms":{},"kill_grace_ms":{},"run":{}}})",

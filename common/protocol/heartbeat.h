@@ -91,6 +91,9 @@ struct HeartbeatReply {
   Command command = Command::GoOn;
   std::optional<Order> order;  // With RUN_NEW.
   int64_t interval_ms = 0;     // Pause before the next beat.
+  // H. A runner whose every reply was held (interval_ms 0) must know it too: by it the runner
+  // gives up on a reply, and silence for 3 H makes it lost. 0: the master does not tell.
+  int64_t heartbeat_ms = 0;
 };
 
 // Unknown members are accepted (versions N and N-1 mix during an upgrade); wrong types are not.

@@ -15,6 +15,7 @@ void HeartbeatDesk::answer(Operation& operation, Ticket ticket, Command command,
   reply.order = std::move(order);
   const bool at_once = ticket.held || context_.epoch() > ticket.request_epoch;
   reply.interval_ms = at_once ? 0 : context_.options.heartbeat.count();
+  reply.heartbeat_ms = context_.options.heartbeat.count();
   operation.then([reply = std::move(reply), send = std::move(ticket.reply)] { send(reply); });
 }
 

@@ -41,6 +41,18 @@ TEST_F(RunnerTest, BeatsEveryInterval) {
   EXPECT_LE(*runner_->nextDue(), now_ + Millis(5));
 }
 
+// A runner whose every reply was held knows H all the same: it gives up on one in time.
+TEST_F(RunnerTest, LearnsTheHeartbeatFromAHeldReply) {
+  make();
+  HeartbeatReply held = reply(Command::GoOn);
+  held.interval_ms = 0;
+  held.heartbeat_ms = 400;
+  answer(held);
+  EXPECT_EQ(runner_->heartbeat(), Millis(400));
+  runToDue();
+  EXPECT_EQ(sent().wait_ms, 200);
+}
+
 // A reply that is late, doubled, or from before a restart has no effect at all.
 TEST_F(RunnerTest, ActsOnlyOnTheReplyToItsNewestRequest) {
   make();
