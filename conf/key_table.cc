@@ -94,8 +94,8 @@ constexpr Key callbackAllow() {
   return {.name = "callback.allow",
           .type = KeyType::HostList,
           .doc =
-              "Hosts to which callbacks may go although their address is private, local or "
-              "link-local. Public addresses need no entry."};
+              "Hosts to which callbacks may go, written as in their URLs; a callback to any other host "
+              "is refused. Empty: none is sent."};
 }
 constexpr Key callbackTimeout() {
   return {.name = "callback.timeout",
