@@ -44,6 +44,7 @@ void ElectionStepper::on(const MembersReply& event) {
   if (!fromCurrentHandle(event) || !answered(RequestKind::Members, event.id)) return;
   if (event.code == CoordCode::Ok) {
     s_.members = event.members;
+    hastenContending();
     return;
   }
   if (commonFailure(event.code, "members")) return;
@@ -133,6 +134,14 @@ void ElectionStepper::beginContending() {
   if (delay > Millis(0)) return arm(TimerKind::Contend, delay);
   s_.contend_due = true;
   tryAcquire();
+}
+
+// The dead leader's member node goes with its lock, and often is seen to go a moment later: who
+// waited for its sake need not wait any longer.
+void ElectionStepper::hastenContending() {
+  if (s_.phase != FailoverState::Contending || s_.contend_due) return;
+  BootTime& due = timer(TimerKind::Contend);
+  due = std::min<BootTime>(due, s_.contending_since + rankDelay());
 }
 
 Millis ElectionStepper::rankDelay() const {

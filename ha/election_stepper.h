@@ -61,6 +61,7 @@ class ElectionStepper {
   void decideVerifying();
   void becomeIdle(const std::string& why);
   void holdOff(Millis delay);
+  void hastenContending();
   Millis rankDelay() const;
   Millis jitterBackoff();
   bool otherCandidateExists() const;

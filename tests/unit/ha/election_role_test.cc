@@ -290,6 +290,29 @@ TEST_F(ElectionRoleTest, LossesDelayContending) {
   EXPECT_EQ(state.timers[static_cast<size_t>(ha::TimerKind::Contend)], now + Millis(2000));
 }
 
+// The dead leader's node is seen to go a moment after its lock: nobody is left to wait for.
+TEST_F(ElectionRoleTest, LossesDelayNobodyWhoIsTheLastCandidate) {
+  addMember("m2", 100, 9);
+  addMember("m1", 100, 2);
+  toActive();
+  lockIsOthers(7);
+  send(ha::ViewChanged{g()});
+  viewAnswer();
+  demoteAnswer();
+  viewAnswer();
+  lockIsAbsent();
+  send(ha::ViewChanged{g()});
+  viewAnswer();
+  probeAnswer();  // Of the one that was under way,
+  probeAnswer();  // and of the one that counts.
+  ASSERT_EQ(phase(), FailoverState::Contending);
+  std::erase_if(members, [&](const ha::MemberRecord& m) { return m.who.node_id == "m2"; });
+  send(ha::MembersChanged{g()});
+  membersAnswer();
+  advance(Millis(1));
+  EXPECT_EQ(phase(), FailoverState::Acquiring);
+}
+
 // Row 27: what only a person can mend is tried again every 30 s.
 TEST_F(ElectionRoleTest, RefusedCredentialsAreFatalWithASlowRetry) {
   toJoining();
