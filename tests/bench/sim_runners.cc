@@ -28,12 +28,13 @@ class SimRunners::Slot {
   Slot(SimRunners& owner, uint32_t number, const std::string& host, uint16_t port)
       : owner_(owner),
         connection_(*owner.loop_, *owner.resolver_, {.host = host, .port = port}),
-        id_(fmt::format("sim-{}:{}", number / owner.options_.per_worker,
+        id_(fmt::format("{}-{}:{}", owner.name_, number / owner.options_.per_worker,
                         number % owner.options_.per_worker)),
         identity_(fmt::format(
-            R"("runner_id":"{}","worker_id":"sim-{}","host":"sim","boot_id":"sim","version":"sim",)"
+            R"("runner_id":"{}","worker_id":"{}-{}","host":"sim","boot_id":"sim","version":"sim",)"
             R"("journal_id":"{}","incarnation":1,"runner_config":{{"labels":{{"{}":"yes"}}}})",
-            id_, number / owner.options_.per_worker, randomHex(8), owner.options_.label)) {}
+            id_, owner.name_, number / owner.options_.per_worker, randomHex(8),
+            owner.options_.label)) {}
 
   void beat() {
     ++seq_;
@@ -104,7 +105,8 @@ class SimRunners::Slot {
   bool ended_ = false;  // The result of task_ has not been acknowledged.
 };
 
-SimRunners::SimRunners(Options options) : options_(std::move(options)) {}
+SimRunners::SimRunners(Options options)
+    : options_(std::move(options)), name_("sim-" + randomHex(3)) {}
 
 SimRunners::~SimRunners() { stop(); }
 

@@ -42,6 +42,7 @@ class SimRunners {
   class Slot;
 
   const Options options_;
+  const std::string name_;  // Of their workers: ids of an earlier run belong to other journals.
   std::unique_ptr<net::EventLoop> loop_;
   std::unique_ptr<net::Resolver> resolver_;
   std::vector<std::unique_ptr<Slot>> slots_;
