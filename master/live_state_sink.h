@@ -25,9 +25,7 @@ class LiveStateSink final : public recover::RecoverySink {
     if (!recovered.spec.empty()) {
       task.spec = std::make_shared<const std::string>(std::move(recovered.spec));
     }
-    if (recovered.attempt) {
-      task.attempt = std::make_unique<AttemptRecord>(std::move(*recovered.attempt));
-    }
+    task.attempt = std::move(recovered.attempt);
     if (hasOpenAttempt(task.state.status) != (task.attempt != nullptr)) {
       return Error::make(ErrorCode::Corrupt, "task {} is {} but has {} open attempt", task.state.id,
                          toString(task.state.status), task.attempt ? "an" : "no");
