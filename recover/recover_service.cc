@@ -10,6 +10,7 @@ namespace baton::recover {
 namespace {
 
 constexpr uint32_t kCallbackPage = 5'000;
+constexpr size_t kChunkTasks = 1'024;
 
 }  // namespace
 
@@ -17,12 +18,21 @@ struct RecoverService::Range {
   TaskId from = 0;
   TaskId before = 0;
   std::unique_ptr<dao::Reader> reader;
-  std::vector<RecoveredTask> tasks;
-  std::vector<size_t> dispatched;  // Indexes of tasks whose specification is needed.
-  std::deque<std::string> texts;   // Owns the policies that tasks point to.
+  std::deque<std::vector<RecoveredTask>> chunks;  // None ever grows beyond its first allocation.
+  std::vector<RecoveredTask*> dispatched;         // Their specifications are needed.
+  std::deque<std::string> texts;                  // Owns the policies that tasks point to.
   std::unordered_map<std::string_view, const std::string*> by_text;
   Status result;
 
+  RecoveredTask& add() {
+    if (chunks.empty() || chunks.back().size() == kChunkTasks) {
+      chunks.emplace_back().reserve(kChunkTasks);
+    }
+    return chunks.back().emplace_back();
+  }
+  size_t size() const {
+    return chunks.empty() ? 0 : (chunks.size() - 1) * kChunkTasks + chunks.back().size();
+  }
   const std::string* intern(std::string_view text) {
     if (const auto it = by_text.find(text); it != by_text.end()) return it->second;
     const std::string* stored = &texts.emplace_back(text);
@@ -33,15 +43,12 @@ struct RecoverService::Range {
 
 Status RecoverService::readRange(Range& range, std::stop_token stop) {
   RETURN_IF_ERROR(range.reader->liveTasks(range.from, range.before, [&](const dao::LiveTask& live) {
-    RecoveredTask task;
+    RecoveredTask& task = range.add();
     task.state = live.state;
     task.policy = range.intern(live.policy);
     task.created_at = live.created_at;
-    task.attempt = live.open_attempt;
-    if (live.state.status == TaskStatus::Dispatched) {
-      range.dispatched.push_back(range.tasks.size());
-    }
-    range.tasks.push_back(std::move(task));
+    if (live.open_attempt) task.attempt = std::make_unique<AttemptRecord>(*live.open_attempt);
+    if (live.state.status == TaskStatus::Dispatched) range.dispatched.push_back(&task);
     return !stop.stop_requested();
   }));
   return readSpecs(range);
@@ -50,13 +57,13 @@ Status RecoverService::readRange(Range& range, std::stop_token stop) {
 Status RecoverService::readSpecs(Range& range) {
   if (range.dispatched.empty()) return {};
   std::vector<TaskId> ids;
-  std::unordered_map<TaskId, size_t> index;
-  for (const size_t at : range.dispatched) {
-    ids.push_back(range.tasks[at].state.id);
-    index.emplace(ids.back(), at);
+  std::unordered_map<TaskId, RecoveredTask*> index;
+  for (RecoveredTask* task : range.dispatched) {
+    ids.push_back(task->state.id);
+    index.emplace(ids.back(), task);
   }
   ASSIGN_OR_RETURN(auto specs, range.reader->specs(ids));
-  for (auto& [id, text] : specs) range.tasks[index.at(id)].spec = std::move(text);
+  for (auto& [id, text] : specs) index.at(id)->spec = std::move(text);
   return {};
 }
 
@@ -76,12 +83,14 @@ Status RecoverService::takeCallbacks(RecoverySink& sink, RecoveryCounts& counts,
 
 Status RecoverService::takeTasks(Range& range, RecoverySink& sink, RecoveryCounts& counts,
                                  std::stop_token stop) {
-  for (RecoveredTask& task : range.tasks) {
+  counts.tasks += range.size();
+  for (; !range.chunks.empty(); range.chunks.pop_front()) {
     if (stop.stop_requested()) return Error(ErrorCode::Cancelled, "recovery was stopped");
-    counts.attempts_in_doubt += task.attempt.has_value() ? 1 : 0;
-    RETURN_IF_ERROR(sink.addTask(std::move(task)));
+    for (RecoveredTask& task : range.chunks.front()) {
+      counts.attempts_in_doubt += task.attempt != nullptr ? 1 : 0;
+      RETURN_IF_ERROR(sink.addTask(std::move(task)));
+    }
   }
-  counts.tasks += range.tasks.size();
   return {};
 }
 
@@ -107,7 +116,7 @@ Result<RecoveryCounts> RecoverService::recover(RecoverySink& sink, std::stop_tok
   for (size_t i = 0; i < ranges.size(); ++i) {
     threads[i].requestStopAndJoin();
     RETURN_IF_ERROR(ranges[i].result);
-    if (i == 0) sink.expect(ranges[i].tasks.size() * ranges.size());
+    if (i == 0) sink.expect(ranges[i].size() * ranges.size());
     RETURN_IF_ERROR(takeTasks(ranges[i], sink, counts, stop));
   }
   RETURN_IF_ERROR(takeCallbacks(sink, counts, stop));

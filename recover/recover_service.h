@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ struct RecoveredTask {
   TaskState state;
   const std::string* policy = nullptr;  // Valid until recover() returns.
   WallTime created_at{};
-  std::optional<AttemptRecord> attempt;  // Open: in doubt until its runner reports.
-  std::string spec;                      // Only of DISPATCHED tasks, whose order may be repeated.
+  std::unique_ptr<AttemptRecord> attempt;  // Open: in doubt until its runner reports; null: none.
+  std::string spec;                        // Only of DISPATCHED tasks, whose order may be repeated.
 };
 
 // Where recovery puts what it reads; called on the caller's thread, in this order of kinds.
