@@ -74,6 +74,11 @@ class Registration(ProtocolCase):
 
 class Pause(ProtocolCase):
 
+    def test_every_reply_says_what_h_is(self):
+        runner = self.runner()
+        self.assertEqual(runner.beat()["heartbeat_ms"], 1000 * H)
+        self.assertEqual(runner.beat(wait_ms=50)["heartbeat_ms"], 1000 * H)
+
     def test_the_pause_is_h_when_the_reply_was_not_held(self):
         runner = self.runner()
         runner.beat()
