@@ -283,7 +283,8 @@ WallTime TaskEngine::closeAttempt(Operation& operation, LiveTask& task, AttemptS
   task.state.return_code = attempt.return_code;
   task.state.signal = attempt.signal;
   operation.store(attempt);
-  if (const Runner* runner = live_.findRunner(attempt.runner_id); runner && runner->worker) {
+  const Runner* runner = live_.findRunner(attempt.runner_id);
+  if (runner && runner->worker && status != AttemptStatus::Undelivered) {
     api::WorkerCounts& counts = runner->worker->counts;
     ++(status == AttemptStatus::Finished ? counts.finished : counts.failed);
   }

@@ -213,6 +213,8 @@ class HigherPairOrderLost(ProtocolCase):
             f"SELECT status FROM attempt WHERE task_id = {task}"), UNDELIVERED_ATTEMPT)
         shown = self.attempts(task)[0]
         self.assertEqual((shown["status"], shown["started_at"]), ("UNDELIVERED", None))
+        counts = self.cluster.stats()["workers"].get(runner.identity["worker_id"], {})
+        self.assertEqual(counts.get("failed", 0), 0)
         # The next attempt has the next number: none is used twice.
         other = self.cluster.runner(runner.runner_id + "b", runner.labels)
         self.assertEqual(other.beat()["task"]["attempt"], 2)
