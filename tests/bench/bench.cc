@@ -48,7 +48,7 @@ Status measureLimits(BenchRun& run) {
   if (only_picker) return addLimits(nullptr, run.report);
   ASSIGN_OR_RETURN(const auto cluster, run.cluster({}));
   for (const auto& [name, value] : cluster->settings()) run.report.setting(name, value);
-  ASSIGN_OR_RETURN(const auto session, cluster->session());
+  ASSIGN_OR_RETURN(const auto session, cluster->writingSession());
   return addLimits(session.get(), run.report);
 }
 

@@ -225,7 +225,7 @@ Status BenchCluster::openDatabase() {
 Status BenchCluster::checkDurable() {
   ASSIGN_OR_RETURN(const auto warnings, database_->durabilityWarnings());
   if (!warnings.empty()) return Error::conflict("the database is not durable: {}", warnings[0]);
-  ASSIGN_OR_RETURN(const auto sql, session());
+  ASSIGN_OR_RETURN(const auto sql, readingSession());
   std::string flush, doublewrite, folder, version;
   RETURN_IF_ERROR(
       sql->query("SELECT @@innodb_flush_log_at_trx_commit,@@innodb_doublewrite,@@datadir,@@version",
@@ -248,8 +248,12 @@ Status BenchCluster::checkDurable() {
   return {};
 }
 
-Result<std::unique_ptr<dao::SqlSession>> BenchCluster::session() const {
+Result<std::unique_ptr<dao::SqlSession>> BenchCluster::writingSession() const {
   return dao::MysqlBackend(database_options_).connect(dao::SessionKind::Schema);
+}
+
+Result<std::unique_ptr<dao::SqlSession>> BenchCluster::readingSession() const {
+  return dao::MysqlBackend(database_options_).connect(dao::SessionKind::Reader);
 }
 
 Result<webapi::ApiClient> BenchCluster::makeClient() const {

@@ -42,8 +42,10 @@ class BenchCluster {
   const std::string& workerToken() const { return worker_token_; }
   const std::vector<std::string>& workerDirs() const { return worker_dirs_; }
   dao::Database& database() { return *database_; }
-  // A session of the read-write user, for the database's own limits and for sums.
-  Result<std::unique_ptr<dao::SqlSession>> session() const;
+  // A session that may write, for the database's own limits; a takeover ends it.
+  Result<std::unique_ptr<dao::SqlSession>> writingSession() const;
+  // One that only reads, and that no takeover ends.
+  Result<std::unique_ptr<dao::SqlSession>> readingSession() const;
   // "innodb_flush_log_at_trx_commit" and so on with their values; they have been checked.
   const std::vector<std::pair<std::string, std::string>>& settings() const { return settings_; }
 

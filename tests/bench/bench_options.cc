@@ -74,7 +74,7 @@ std::string benchUsage() {
   --tasks N         tasks of a case (default: p1 6000, p2 30000, p3 200 samples, p4 100000,
                     p9 200000, p10 1000000)
   --repeat N        runs of p1, p2 and p4; the median counts (default: 3)
-  --workers N       workers of the cluster that it starts (default: 2)
+  --workers N       workers of the cluster that it starts (default: 4)
   --runners N       runners of each worker (default: that of baton)
   --sim-runners N   simulated runners of p2 (default: 256)
   --dir D           where the cluster is made (default: a temporary folder); not on tmpfs

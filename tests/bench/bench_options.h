@@ -17,7 +17,7 @@ struct BenchOptions {
   std::string scripts;  // Folder of private_mariadb.sh and private_zookeeper.sh.
   uint64_t tasks = 0;
   uint32_t repeat = 0;  // Runs of a case; the median is reported.
-  uint32_t workers = 2;
+  uint32_t workers = 4;
   uint32_t runners = 0;        // Of each worker; 0: baton's default.
   uint32_t sim_runners = 256;  // Simulated runners of p2.
 

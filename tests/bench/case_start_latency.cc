@@ -80,7 +80,7 @@ Status benchStartLatency(BenchRun& run) {
                   .must = 3,
                   .low_is_good = true,
                   .note = fmt::format("p99 {:.2f} ms", quantile(starts, 0.99))});
-  ASSIGN_OR_RETURN(const auto session, cluster->session());
+  ASSIGN_OR_RETURN(const auto session, cluster->writingSession());
   ASSIGN_OR_RETURN(const CommitLimit commits, measureCommits(*session));
   run.report.add({.name = "p3.commit_p50",
                   .value = commits.p50_ms,

@@ -42,7 +42,7 @@ Result<WallTime> firstDispatchBehind(dao::SqlSession& sql, uint64_t epoch) {
 Result<Takeover> oneTakeover(BenchCluster& cluster) {
   ASSIGN_OR_RETURN(const std::string active, cluster.activeMaster());
   ASSIGN_OR_RETURN(const uint64_t epoch, newestEpoch(cluster));
-  ASSIGN_OR_RETURN(const auto sql, cluster.session());
+  ASSIGN_OR_RETURN(const auto sql, cluster.readingSession());
   const auto& masters = cluster.masters();
   const auto index =
       static_cast<size_t>(std::find(masters.begin(), masters.end(), active) - masters.begin());

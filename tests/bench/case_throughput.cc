@@ -102,7 +102,7 @@ Status benchSimulatedThroughput(BenchRun& run) {
                   .goal = 6'900,
                   .note = fmt::format("{} runners, {} x {} tasks: {}", run.options.sim_runners,
                                       rates.size(), run.tasksOr(kP2Tasks), valuesText(rates))});
-  ASSIGN_OR_RETURN(const auto session, cluster->session());
+  ASSIGN_OR_RETURN(const auto session, cluster->writingSession());
   ASSIGN_OR_RETURN(const CommitLimit commits, measureCommits(*session));
   run.report.add({.name = "p2.of_upsert_rows",
                   .value = quantile(rates, 0.5) / commits.rows_per_second,

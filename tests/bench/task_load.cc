@@ -68,7 +68,7 @@ Result<uint64_t> awaitFinished(BenchCluster& cluster, const std::string& tag, ui
 }
 
 Result<WallTime> lastFinishedAt(BenchCluster& cluster, const std::string& tag) {
-  ASSIGN_OR_RETURN(const auto sql, cluster.session());
+  ASSIGN_OR_RETURN(const auto sql, cluster.readingSession());
   WallTime last{};
   RETURN_IF_ERROR(sql->query(
       "SELECT MAX(t.finished_at) FROM task_tag g JOIN task t ON t.task_id=g.task_id WHERE g.tag=?",
