@@ -189,4 +189,11 @@ Result<std::vector<AttemptKey>> clearAfterShepherd(int dir_fd, const std::string
   }
 }
 
+void reapAdopted(pid_t spared) noexcept {
+  if (getpid() != 1) return;
+  for (const pid_t child : readChildren(getpid())) {
+    if (child != spared) waitpid(child, nullptr, WNOHANG);
+  }
+}
+
 }  // namespace baton::worker

@@ -32,4 +32,9 @@ Result<pid_t> launchShepherd(const ShepherdLaunch& launch);
 // Errors: Unavailable (something can't be killed; it is named).
 Result<std::vector<AttemptKey>> clearAfterShepherd(int dir_fd, const std::string& worker_id);
 
+// As the first process of a pid namespace (a container without an init) the worker inherits what a
+// dead shepherd left, and nobody else would ever reap it. Elsewhere this does nothing. `spared` is
+// the child whose end the caller waits for itself. Does not block.
+void reapAdopted(pid_t spared) noexcept;
+
 }  // namespace baton::worker

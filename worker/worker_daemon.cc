@@ -9,7 +9,6 @@
 
 #include "common/base/log.h"
 #include "worker/host_figures.h"
-#include "worker/proc_info.h"
 
 namespace baton::worker {
 namespace {
@@ -169,12 +168,16 @@ Status WorkerDaemon::attachShepherd() {
   ASSIGN_OR_RETURN(alive, isShepherdAlive(journal_->dirFd()));
   if (alive) return Error::unavailable("the shepherd in {} does not answer", options_.data_dir);
   ASSIGN_OR_RETURN(lost_, clearAfterShepherd(journal_->dirFd(), options_.worker_id));
-  ASSIGN_OR_RETURN(shepherd_pid_, launchShepherd({.command = options_.shepherd_command,
-                                                  .dir = options_.data_dir,
-                                                  .log_bytes_max = options_.log_bytes_max,
-                                                  .idle_exit = options_.shepherd_idle_exit}));
+  ASSIGN_OR_RETURN(shepherd_pid_, launch());
   RETURN_IF_ERROR(shepherd_->connect(journal_->dirFd()));
   return awaitHello();
+}
+
+Result<pid_t> WorkerDaemon::launch() const {
+  return launchShepherd({.command = options_.shepherd_command,
+                         .dir = options_.data_dir,
+                         .log_bytes_max = options_.log_bytes_max,
+                         .idle_exit = options_.shepherd_idle_exit});
 }
 
 Status WorkerDaemon::awaitHello() {
@@ -388,8 +391,8 @@ void WorkerDaemon::reattach() {
   }
   const auto alive = isShepherdAlive(journal_->dirFd());
   if (!alive.ok()) return again();
+  shepherd_continued_ = *alive;
   if (*alive) {
-    shepherd_continued_ = true;
     if (!shepherd_->connect(journal_->dirFd()).ok()) again();
     return;
   }
@@ -399,11 +402,7 @@ void WorkerDaemon::reattach() {
     return again();
   }
   lost_.insert(lost_.end(), lost->begin(), lost->end());
-  shepherd_continued_ = false;
-  const auto pid = launchShepherd({.command = options_.shepherd_command,
-                                   .dir = options_.data_dir,
-                                   .log_bytes_max = options_.log_bytes_max,
-                                   .idle_exit = options_.shepherd_idle_exit});
+  const auto pid = launch();
   if (!pid.ok() || !shepherd_->connect(journal_->dirFd()).ok()) {
     logError("shepherd_not_started", field("error", pid.status().text()));
     return again();
@@ -448,6 +447,7 @@ std::optional<HostFigures> WorkerDaemon::takeFigures() {
   const BootTime now = clock_.bootNow();
   if (now < figures_due_) return std::nullopt;
   figures_due_ = now + slots_.front()->runner().heartbeat();
+  reapAdopted(shepherd_pid_);
   return readHostFigures(options_.data_dir);
 }
 

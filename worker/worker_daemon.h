@@ -48,6 +48,7 @@ class WorkerDaemon {
   Status startLogServer();
   Status attachShepherd();
   Status stopShepherdOfLostJournal();
+  Result<pid_t> launch() const;
   Status awaitHello();
   void buildSlots();
   RestoredSlot restore(const std::string& runner_id) const;

@@ -269,6 +269,18 @@ class OwnPidNamespace(DrillCase):
         eventually(lambda: not zombies_of(outside), 2, "an end of zombies", pause=0.1)
         left = [name for _, _, name in family_of(outside)]
         self.assertLessEqual(len(left), 3, left)  # The daemon and its shepherd.
+        # With the shepherd gone, what it looked after falls to the first process.
+        running = system.submit_bulk([sh("sleep 997 & sleep 997 & wait")] * 5)
+        for task in running:
+            system.wait_status(task, "RUNNING")
+        os.kill(system.shepherd("standalone"), signal.SIGKILL)
+        for task in system.wait_tasks(running, 20).values():
+            self.assertEqual((task["status"], task["reason"]), ("FAILED", "runner_reset"))
+        after = system.submit({"command": ["true"]})
+        self.assertEqual(system.wait_task(after)["status"], "FINISHED")
+        eventually(lambda: not zombies_of(outside), 3, "an end of zombies", pause=0.1)
+        left = [name for _, _, name in family_of(outside)]
+        self.assertLessEqual(len(left), 3, left)
 
 
 if __name__ == "__main__":
