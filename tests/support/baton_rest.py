@@ -126,9 +126,10 @@ class Rest:
     def post(self, path, body=None, key=None, **options):
         return self.request("POST", path, body, key, **options).json
 
-    def submit(self, task, key=None, timeout=30.0):
+    def submit(self, task, key=None, timeout=30.0, once_timeout=5.0):
         """Id of a new task. Repeated over a failover with one idempotency key."""
-        return self.post("/api/v1/tasks", task, key or uuid.uuid4().hex, timeout=timeout)["id"]
+        return self.post("/api/v1/tasks", task, key or uuid.uuid4().hex, timeout=timeout,
+                         once_timeout=once_timeout)["id"]
 
     def submit_bulk(self, tasks, key=None, timeout=60.0):
         return self.post("/api/v1/tasks/bulk", {"tasks": tasks}, key or uuid.uuid4().hex,

@@ -21,9 +21,20 @@ class LoadWatch:
         spent = total - self._began[0]
         return 1 - (idle - self._began[1]) / spent if spent else 0.0
 
+    def crowd(self):
+        """How many shared each processor, 1 at least; 1 while there was idle time left."""
+        return max(1.0, os.getloadavg()[0] / os.cpu_count()) if self.busy() > 0.95 else 1.0
+
     def slack(self, seconds):
         """`seconds` if the machine was overloaded (no idle time left, and a queue), else 0."""
-        return seconds if self.busy() > 0.95 and os.getloadavg()[0] > os.cpu_count() else 0.0
+        return seconds if self.crowd() > 1 else 0.0
+
+
+def cpu_ms(pid):
+    """Processor time that a process has used."""
+    with open(f"/proc/{pid}/stat") as stat:
+        words = stat.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) * 1000 // os.sysconf("SC_CLK_TCK")
 
 
 class Stopwatch:

@@ -34,7 +34,9 @@ class Submitter:
         try:
             while not self._ended.wait(0.02):
                 length = "5" if len(self.ids) % 40 == 0 else "0.1"
-                self.ids.append(self._cluster.submit(self._ledger.task(f"sleep {length}")))
+                # A paused master takes requests and never answers: not to be waited for long.
+                self.ids.append(self._cluster.submit(self._ledger.task(f"sleep {length}"),
+                                                     once_timeout=0.5))
         except Exception as error:
             self.error = error
 
@@ -126,7 +128,9 @@ class PauseTest(DrillCase):
         self.pause(old, in_transaction)
         paused = time.monotonic()
         new = self.c.wait_active(10, besides=old)
+        taken_over = time.monotonic() - paused
         self.c.first_dispatch(epoch + 1)
+        dispatched = time.monotonic() - paused
         # The old one is still halted: what its epoch has written by now is all it may ever have.
         before = self.rows_of(epoch)
         self.assertIn(("batch", str(epoch)), before)
@@ -137,7 +141,8 @@ class PauseTest(DrillCase):
         for thread in threads:
             thread.join()
         self.standby_s.append(took)
-        self.say(f"round {number}: {old} -> {new}, standby {took:.3f} s after SIGCONT, "
+        self.say(f"round {number}: {old} -> {new} after {taken_over:.2f} s, dispatch "
+                 f"after {dispatched:.2f} s, standby {took:.3f} s after SIGCONT, "
                  f"{load.busy():.0%} busy; answers {answers}")
         for name, answer in answers.items():
             self.assertNotIn(getattr(answer, "status", 503), range(200, 300), name)
