@@ -1,0 +1,152 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "master/host/watchdog.h"
+#include "master/live_state_sink.h"
+#include "master/state/async_updater.h"
+#include "master/state/state_publisher.h"
+#include "master/task/task_commands.h"
+#include "tests/support/fake_database.h"
+
+namespace baton::test {
+
+// The parts of one active term wired as ActiveTerm does it, but without threads: step() runs what
+// is due on the calling thread, so that a test sees every state between two steps.
+class TermRig final : private master::WriterListener {
+ public:
+  struct Setup {
+    Clock& clock;
+    FakeDatabase& database;
+    master::Metrics& metrics;
+    master::api::WebhookPort& webhooks;
+    master::ActiveOptions options;
+    Epoch epoch = 1;
+    std::string guid = "guid-1";
+    std::string signing_key = {};
+    uint64_t id_stock = 1'000;
+  };
+
+  explicit TermRig(Setup setup)
+      : clock(setup.clock),
+        options(std::move(setup.options)),
+        guid(std::move(setup.guid)),
+        epoch(setup.epoch),
+        database_(setup.database),
+        database_writer_(database_.makeWriter()),
+        listening_since_(clock.bootNow()),
+        task_ids("task_id", setup.id_stock),
+        outbox_ids("outbox_id", setup.id_stock),
+        writer(*database_writer_, clock, epoch, *this, {}),
+        dispatcher(clock, {},
+                   [this] {
+                     picker.match();
+                     writer.publish();
+                   }),
+        context{clock, options,  epoch,      guid,          dispatcher, writer,
+                live,  task_ids, outbox_ids, setup.metrics, publisher},
+        reads(database_.makeReader()),
+        callbacker(context, setup.webhooks, std::move(setup.signing_key)),
+        engine(context, callbacker),
+        desk(context),
+        registry(context),
+        picker(context, engine, desk, reads),
+        heartbeats(context, engine, registry, desk, picker, reads,
+                   [this](Epoch seen) { higher_epoch = seen; }),
+        watchdog(context, engine, registry),
+        updater(context),
+        commands(context, engine) {
+    publisher.subscribe(setup.metrics);
+    engine.setOnStopAsked([this](master::Operation& operation, const master::LiveTask& task) {
+      heartbeats.resetRunnerOf(operation, task);
+    });
+    callbacker.setEngine(engine);
+    registry.setListeningSince(listening_since_);
+  }
+
+  // Reserves numbers and rebuilds the live state from the database.
+  Status recover() {
+    RETURN_IF_ERROR(task_ids.prime(*database_writer_, epoch, 1));
+    RETURN_IF_ERROR(outbox_ids.prime(*database_writer_, epoch, 2));
+    writer.setFirstBatch(3);
+    master::LiveStateSink sink(live, engine, registry, callbacker);
+    recover::RecoverService recovery(database_, options.recover_threads);
+    return recovery.recover(sink, {}).status();
+  }
+  // Opens the gates, in the order of ActiveTerm.
+  void open() {
+    heartbeats.openGate();
+    picker.open();
+    callbacker.open();
+    watchdog.start(listening_since_);
+    updater.start();
+    commands.open();
+  }
+  void close() {
+    commands.close();
+    updater.stop();
+    watchdog.stop();
+    callbacker.close();
+    picker.close();
+    heartbeats.close();
+  }
+
+  // Runs what is posted and due, commits it, and hands on what the commit let out.
+  void step() {
+    dispatcher.runPendingForTest();
+    writer.publish();
+    writer.runPendingForTest();
+    reads.runPendingForTest();
+  }
+  // Steps until nothing is left that is due now.
+  void settle() {
+    for (int i = 0; i < 8; ++i) step();
+  }
+
+  Clock& clock;
+  const master::ActiveOptions options;
+  const std::string guid;
+  std::atomic<Epoch> epoch;
+
+  // What the parts told their owner.
+  bool fenced = false;
+  std::string bug;
+  Epoch higher_epoch = 0;
+  int outages = 0;
+
+ private:
+  void onWriterFenced() override { fenced = true; }
+  void onWriterBug(const std::string& what) override { bug = what; }
+  void onDatabaseOutage(const Error&) override { ++outages; }
+  void onDatabaseBack(Micros gap) override {
+    dispatcher.post([this, gap] { watchdog.onGap(gap); });
+  }
+  void onCommitted(size_t, size_t, Micros) override {}
+
+  FakeDatabase& database_;
+  const std::unique_ptr<dao::Writer> database_writer_;
+  const BootTime listening_since_;
+
+ public:
+  master::LiveState live;
+  master::IdAllocator task_ids;
+  master::IdAllocator outbox_ids;
+  master::StateWriter writer;
+  AsyncDispatcher dispatcher;
+  master::StatePublisher publisher;
+  master::TermContext context;
+  master::ReadWorker reads;
+  master::Callbacker callbacker;
+  master::TaskEngine engine;
+  master::HeartbeatDesk desk;
+  master::RunnerRegistry registry;
+  master::Picker picker;
+  master::HeartbeatHandler heartbeats;
+  master::Watchdog watchdog;
+  master::AsyncUpdater updater;
+  master::TaskCommands commands;
+};
+
+}  // namespace baton::test

@@ -1,0 +1,176 @@
+#include "master/task/callbacker.h"
+
+#include "common/base/digest.h"
+#include "tests/unit/master/master_fixture.h"
+
+namespace baton::test {
+namespace {
+
+using S = TaskStatus;
+using R = RunnerStatus;
+using master::api::TaskCommand;
+
+class CallbackerTest : public MasterTest {
+ protected:
+  void SetUp() override { begin(); }
+  static TaskSpec calling(bool wait = false, const std::string& host = "http://h") {
+    TaskSpec task = spec();
+    task.policy.callback.url = host + "/x?y=1";
+    task.policy.callback.on = {"failed", "finished"};
+    task.policy.callback.wait = wait;
+    return task;
+  }
+  void answer(size_t call, Status status = {}) {
+    webhooks_.calls.at(call).done(std::move(status));
+    settle();
+  }
+  OutboxRecord outbox() const { return database_.rows().outbox.begin()->second; }
+  static std::string header(const FakeWebhooks::Call& call, const std::string& name) {
+    for (const auto& [key, value] : call.webhook.headers) {
+      if (key == name) return value;
+    }
+    return {};
+  }
+};
+
+TEST_F(CallbackerTest, ACallbackIsStoredWithTheEndItTellsOfAndSentOnceThatIsDurable) {
+  // Aim: no end without its row; the receiver can tell repeats and check the signature.
+  const TaskId id = run(calling());
+  say(R::Finished);
+  ASSERT_EQ(webhooks_.calls.size(), 1U);
+  const FakeWebhooks::Call& call = webhooks_.calls[0];
+  EXPECT_EQ(status(id), S::Finished);
+  EXPECT_EQ(outbox().state, OutboxRecord::State::Pending);
+  EXPECT_EQ(outbox().tries, 1);
+  const std::string delivery = std::to_string(id) + "/1/finished";
+  EXPECT_EQ(header(call, "Baton-Delivery-Id"), delivery);
+  const std::string epoch = std::to_string(epoch_);
+  EXPECT_EQ(
+      header(call, "Baton-Signature"),
+      "sha256=" + hmacSha256Hex("key", delivery + "\n1\n" + epoch + "\n1\n" + call.webhook.body));
+  const Json body = *parseJson(call.webhook.body);
+  EXPECT_EQ(body["event"], "finished");
+  EXPECT_EQ(body["return_code"], 0);
+  answer(0);
+  EXPECT_EQ(outbox().state, OutboxRecord::State::Delivered);
+  EXPECT_EQ(rig_->callbacker.pending(), 0U);
+}
+
+TEST_F(CallbackerTest, WhatWasNotAskedForIsNotTold) {
+  // Aim: `on` is obeyed.
+  const TaskId id = submit(calling());
+  order(id, TaskCommand::Stop);
+  EXPECT_TRUE(webhooks_.calls.empty());
+  EXPECT_TRUE(database_.rows().outbox.empty());
+}
+
+TEST_F(CallbackerTest, AFailedDeliveryIsRepeatedWithBackOffAndThenDead) {
+  // Aim: at least once, a bounded number of times, and afterwards on the list of dead letters.
+  master::ActiveOptions options = defaults();
+  options.callback_tries_max = 3;
+  begin(options);
+  run(calling());
+  say(R::Failed);
+  answer(0, Error::unavailable("refused"));
+  EXPECT_EQ(outbox().last_error, "unavailable: refused");
+  pass(Millis(900));
+  EXPECT_EQ(webhooks_.calls.size(), 1U);
+  pass(Millis(200));
+  ASSERT_EQ(webhooks_.calls.size(), 2U);
+  answer(1, Error::unavailable("refused"));
+  pass(Millis(1'900));
+  EXPECT_EQ(webhooks_.calls.size(), 2U);
+  pass(Millis(200));
+  ASSERT_EQ(webhooks_.calls.size(), 3U);
+  answer(2, Error::unavailable("refused"));
+  EXPECT_EQ(outbox().state, OutboxRecord::State::Dead);
+  EXPECT_EQ(outbox().tries, 3);
+  pass(Seconds(20));
+  EXPECT_EQ(webhooks_.calls.size(), 3U);
+}
+
+TEST_F(CallbackerTest, ATargetThatIsNotAllowedIsDeadAtOnce) {
+  // Aim: what the allow list refuses today it refuses tomorrow.
+  run(calling());
+  say(R::Finished);
+  answer(0, Error(ErrorCode::PermissionDenied, "not on the list"));
+  EXPECT_EQ(outbox().state, OutboxRecord::State::Dead);
+}
+
+TEST_F(CallbackerTest, AnAwaitedCallbackKeepsTheTaskUntilItIsDelivered) {
+  // Aim: CALLBACK -> FINISHED with the 2xx, and no second callback about the same end.
+  const TaskId id = run(calling(true));
+  EXPECT_EQ(say(R::Finished).command, Command::Reset);
+  EXPECT_EQ(status(id), S::Callback);
+  answer(0);
+  EXPECT_EQ(status(id), S::Finished);
+  EXPECT_EQ(webhooks_.calls.size(), 1U);
+}
+
+TEST_F(CallbackerTest, AnAwaitedCallbackThatIsGivenUpFinishesOrFailsAsTheOwnerWants) {
+  // Aim: callback.on_failure, and a failure of that kind is told like any other.
+  master::ActiveOptions options = defaults();
+  options.callback_tries_max = 1;
+  begin(options);
+  const TaskId finishes = run(calling(true));
+  say(R::Finished);
+  answer(0, Error::unavailable("no"));
+  EXPECT_EQ(status(finishes), S::Finished);
+  TaskSpec task = calling(true);
+  task.policy.callback.on_failure = CallbackSpec::OnFailure::Fail;
+  const TaskId fails = run(task);
+  say(R::Finished);
+  answer(1, Error::unavailable("no"));
+  EXPECT_EQ(status(fails), S::Failed);
+  EXPECT_EQ(state(fails).reason, FailureReason::CallbackFailed);
+  ASSERT_EQ(webhooks_.calls.size(), 3U);
+  EXPECT_NE(webhooks_.calls[2].webhook.body.find("failed"), std::string::npos);
+}
+
+TEST_F(CallbackerTest, AStopDropsTheAwaitedCallback) {
+  // Aim: CALLBACK -> FINISHED; what is under way may still arrive, but nobody waits for it.
+  const TaskId id = run(calling(true));
+  say(R::Finished);
+  EXPECT_EQ(command(id, TaskCommand::Stop)->status, S::Finished);
+  EXPECT_EQ(outbox().state, OutboxRecord::State::Dropped);
+  answer(0, Error::unavailable("late"));
+  EXPECT_EQ(outbox().state, OutboxRecord::State::Dropped);
+  EXPECT_EQ(status(id), S::Finished);
+}
+
+TEST_F(CallbackerTest, ASlowReceiverHoldsUpNobodyElse) {
+  // Aim: two deliveries at a time to one receiver; others are not touched by it.
+  for (int i = 0; i < 4; ++i) {
+    run(calling(false, "http://slow"));
+    say(R::Finished);
+  }
+  EXPECT_EQ(webhooks_.calls.size(), 2U);
+  run(calling(false, "http://quick"));
+  say(R::Finished);
+  ASSERT_EQ(webhooks_.calls.size(), 3U);
+  EXPECT_TRUE(webhooks_.calls[2].webhook.url.starts_with("http://quick"));
+  answer(0);
+  ASSERT_EQ(webhooks_.calls.size(), 4U);
+  EXPECT_TRUE(webhooks_.calls[3].webhook.url.starts_with("http://slow"));
+  answer(1);
+  EXPECT_EQ(webhooks_.calls.size(), 5U);
+}
+
+TEST_F(CallbackerTest, ATakeoverSendsWhatWasNotDeliveredOnceTheOldTryIsOver) {
+  // Aim: at least once over masters; the claim of the old one is waited for.
+  const TaskId id = run(calling(true));
+  say(R::Finished);
+  ASSERT_EQ(webhooks_.calls.size(), 1U);
+  begin();
+  EXPECT_EQ(status(id), S::Callback);
+  EXPECT_EQ(webhooks_.calls.size(), 1U);
+  pass(Millis(10'100));
+  ASSERT_EQ(webhooks_.calls.size(), 2U);
+  EXPECT_EQ(header(webhooks_.calls[1], "Baton-Delivery-Id"),
+            header(webhooks_.calls[0], "Baton-Delivery-Id"));
+  answer(1);
+  EXPECT_EQ(status(id), S::Finished);
+}
+
+}  // namespace
+}  // namespace baton::test

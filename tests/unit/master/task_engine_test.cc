@@ -1,0 +1,352 @@
+// The moves of lifecycle.md, one by one, as reports, commands and timers bring them about.
+#include "master/task/task_engine.h"
+
+#include "tests/unit/master/master_fixture.h"
+
+namespace baton::test {
+namespace {
+
+using S = TaskStatus;
+using R = RunnerStatus;
+using master::api::TaskCommand;
+
+class TaskEngineTest : public MasterTest {
+ protected:
+  void SetUp() override { begin(); }
+  static TaskSpec retried(int64_t max = 2) {
+    TaskSpec task = spec();
+    task.policy.retry = {max, Millis(1'000), 2.0, Millis(60'000)};
+    return task;
+  }
+};
+
+TEST_F(TaskEngineTest, ASubmittedTaskIsQueuedUnlessItWaitsForSomething) {
+  // Aim: (none) -> QUEUED, or CREATED with a reason.
+  EXPECT_EQ(status(submit()), S::Queued);
+  TaskSpec held = spec();
+  held.hold = true;
+  const TaskId hold = submit(held);
+  EXPECT_EQ(status(hold), S::Created);
+  EXPECT_EQ(rig_->engine.whyWaiting(*rig_->live.findTask(hold)).code, WaitingCode::Hold);
+  TaskSpec later = spec();
+  later.not_before = clock_.wallNow() + Seconds(10);
+  const TaskId at = submit(later);
+  EXPECT_EQ(status(at), S::Created);
+  EXPECT_EQ(rig_->engine.whyWaiting(*rig_->live.findTask(at)).code, WaitingCode::NotBefore);
+  pass(Seconds(9));
+  EXPECT_EQ(status(at), S::Created);
+  pass(Millis(1'100));
+  EXPECT_EQ(status(at), S::Queued);
+}
+
+TEST_F(TaskEngineTest, ANotBeforeFollowsTheWallClockWhenItIsSet) {
+  // Aim: people mean wall time; neither direction starts it too early or never.
+  TaskSpec later = spec();
+  later.not_before = clock_.wallNow() + Seconds(100);
+  const TaskId id = submit(later);
+  clock_.stepWall(-Micros(Seconds(50)));
+  pass(Seconds(101));
+  EXPECT_EQ(status(id), S::Created);
+  clock_.stepWall(Seconds(60));
+  pass(Seconds(1));
+  EXPECT_EQ(status(id), S::Queued);
+}
+
+TEST_F(TaskEngineTest, AnAttemptRunsAndEndsWell) {
+  // Aim: QUEUED -> DISPATCHED -> RUNNING -> FINISHED, each durable, with the runner's times.
+  const TaskId id = run();
+  EXPECT_EQ(attempt(id).status, AttemptStatus::Running);
+  clock_.advance(Seconds(5));
+  HeartbeatRequest end = beat(R::Finished);
+  end.result.run_ms = 4'000;
+  end.result.ended_ms = 500;
+  end.result.outputs = {{"k", "v"}};
+  const WallTime now = clock_.wallNow();
+  EXPECT_EQ(exchange(end).command, Command::Reset);
+  const TaskState ended = state(id);
+  EXPECT_EQ(ended.status, S::Finished);
+  EXPECT_EQ(ended.return_code, 0);
+  EXPECT_NE(ended.finished_at, WallTime{});
+  EXPECT_EQ(attempt(id).status, AttemptStatus::Finished);
+  EXPECT_EQ(attempt(id).finished_at, now - Millis(500));
+  EXPECT_EQ(attempt(id).started_at, now - Millis(4'500));
+  EXPECT_EQ(database_.rows().tasks.at(id).outputs, R"({"k":"v"})");
+  EXPECT_EQ(rig_->live.findTask(id), nullptr);
+  EXPECT_EQ(rig_->live.open_attempts, 0U);
+}
+
+TEST_F(TaskEngineTest, AShortTaskMayEndBeforeItsFirstRunningReport) {
+  // Aim: DISPATCHED goes straight to FINISHED or FAILED.
+  const TaskId well = dispatch();
+  say(R::Finished);
+  EXPECT_EQ(status(well), S::Finished);
+  const TaskId badly = dispatch();
+  say(R::Failed);
+  EXPECT_EQ(status(badly), S::Failed);
+  EXPECT_EQ(state(badly).reason, FailureReason::ExitCode);
+}
+
+TEST_F(TaskEngineTest, TimesOfARunnerWithAWildClockStayBehindTheDispatch) {
+  // Aim: no attempt starts before it was given out, whatever durations are claimed.
+  const TaskId id = dispatch();
+  const WallTime dispatched = attempt(id).dispatched_at;
+  HeartbeatRequest end = beat(R::Finished);
+  end.result.run_ms = 365LL * 86'400'000;
+  end.result.ended_ms = 365LL * 86'400'000;
+  exchange(end);
+  EXPECT_GE(attempt(id).started_at, dispatched);
+  EXPECT_GE(attempt(id).finished_at, attempt(id).started_at);
+}
+
+TEST_F(TaskEngineTest, FailedAttemptsAreRetriedWithGrowingDelaysUntilNoneIsLeft) {
+  // Aim: retry.max counts extra attempts; numbers go on; the last reason is the task's.
+  const TaskId id = run(retried(2));
+  say(R::Failed);
+  EXPECT_EQ(status(id), S::Retrying);
+  EXPECT_EQ(state(id).not_before, clock_.wallNow() + Millis(1'000));
+  EXPECT_EQ(rig_->engine.whyWaiting(*rig_->live.findTask(id)).code, WaitingCode::RetryDelay);
+  pass(Millis(900));
+  EXPECT_EQ(status(id), S::Retrying);
+  pass(Millis(200));
+  EXPECT_EQ(status(id), S::Queued);
+  ASSERT_EQ(say(R::Idle).command, Command::RunNew);
+  EXPECT_EQ(state(id).attempt, 2);
+  say(R::Failed);
+  EXPECT_EQ(state(id).not_before, clock_.wallNow() + Millis(2'000));
+  pass(Millis(2'100));
+  ASSERT_EQ(say(R::Idle).command, Command::RunNew);
+  say(R::Failed);
+  EXPECT_EQ(status(id), S::Failed);
+  EXPECT_EQ(state(id).attempt, 3);
+  EXPECT_EQ(state(id).retries_used, 2);
+  EXPECT_EQ(state(id).return_code, 1);
+}
+
+TEST_F(TaskEngineTest, WhatNeverRunsIsStoppedSkippedOrHeldAtOnce) {
+  // Aim: CREATED, QUEUED and RETRYING take cancel and skip; QUEUED takes hold.
+  const TaskId stopped = submit();
+  EXPECT_EQ(command(stopped, TaskCommand::Stop)->status, S::Terminated);
+  const TaskId skipped = submit();
+  EXPECT_EQ(command(skipped, TaskCommand::Skip)->status, S::Skipped);
+  const TaskId held = submit();
+  EXPECT_EQ(command(held, TaskCommand::Hold)->status, S::Created);
+  EXPECT_TRUE(state(held).hold);
+  EXPECT_EQ(say(R::Idle).command, Command::GoOn);
+  EXPECT_EQ(command(held, TaskCommand::Release)->status, S::Queued);
+  EXPECT_FALSE(command(held, TaskCommand::Release).ok());
+  EXPECT_EQ(command(held, TaskCommand::Stop)->status, S::Terminated);
+  const TaskId retrying = run(retried());
+  say(R::Failed);
+  EXPECT_EQ(command(retrying, TaskCommand::Stop)->status, S::Terminated);
+  pass(Seconds(5));
+  EXPECT_EQ(status(retrying), S::Terminated);
+  const TaskId again = run(retried());
+  say(R::Failed);
+  EXPECT_FALSE(command(again, TaskCommand::Hold).ok());
+  EXPECT_EQ(command(again, TaskCommand::Skip)->status, S::Skipped);
+}
+
+TEST_F(TaskEngineTest, ARunningTaskIsStoppedByItsRunnerAndThenTerminated) {
+  // Aim: RUNNING -> TERMINATING -> RESET -> IDLE -> TERMINATED, with what the process left.
+  const TaskId id = run(retried());
+  EXPECT_EQ(command(id, TaskCommand::Stop)->status, S::Terminating);
+  EXPECT_EQ(say(R::Running).command, Command::Reset);
+  EXPECT_EQ(status(id), S::Terminating);
+  HeartbeatRequest closing = beat(R::Idle);
+  closing.current = accepted_["w:0"];
+  closing.result.signal = 15;
+  exchange(closing);
+  EXPECT_EQ(status(id), S::Terminated);
+  EXPECT_EQ(state(id).signal, 15);
+  EXPECT_EQ(attempt(id).status, AttemptStatus::Terminated);
+  EXPECT_FALSE(command(id, TaskCommand::Stop).ok());
+}
+
+TEST_F(TaskEngineTest, AStopReachesARunnerWhoseHeartbeatIsHeldAtOnce) {
+  // Aim: nobody waits half an interval for a RESET.
+  const TaskId id = run();
+  HeartbeatRequest running = beat(R::Running);
+  running.wait_ms = 400;
+  const ReplyRef held = send(running);
+  EXPECT_FALSE(held->has_value());
+  order(id, TaskCommand::Stop);
+  ASSERT_TRUE(held->has_value());
+  EXPECT_EQ((**held)->command, Command::Reset);
+}
+
+TEST_F(TaskEngineTest, AResultBeforeTheResetWinsTheRace) {
+  // Aim: TERMINATING takes FINISHED as FINISHED, and FAILED as TERMINATED.
+  const TaskId well = run();
+  order(well, TaskCommand::Stop);
+  say(R::Finished);
+  EXPECT_EQ(status(well), S::Finished);
+  const TaskId badly = run(retried());
+  order(badly, TaskCommand::Stop);
+  say(R::Failed);
+  EXPECT_EQ(status(badly), S::Terminated);
+}
+
+TEST_F(TaskEngineTest, TheMasterStopsWhatTheRunnerLetsRunTooLong) {
+  // Aim: one grace later than the runner; the end counts as a failed attempt `timeout`.
+  TaskSpec task = retried(1);
+  task.policy.timeout = Millis(2'000);
+  task.policy.kill_grace = Millis(500);
+  const TaskId id = run(task);
+  for (int i = 0; i < 4; ++i) {
+    pass(Millis(500));
+    EXPECT_EQ(say(R::Running).command, Command::GoOn);
+  }
+  for (int i = 0; i < 4; ++i) {
+    pass(Millis(500));
+    say(R::Running);
+  }
+  EXPECT_EQ(status(id), S::Terminating);
+  EXPECT_EQ(state(id).cause, StopCause::Timeout);
+  say(R::Idle);
+  EXPECT_EQ(status(id), S::Retrying);
+  EXPECT_EQ(state(id).reason, FailureReason::Timeout);
+  EXPECT_EQ(attempt(id).reason, FailureReason::Timeout);
+}
+
+TEST_F(TaskEngineTest, AStopByHandOutranksATimeout) {
+  // Aim: the owner wants it to end, not to be repeated.
+  TaskSpec task = retried(5);
+  task.policy.timeout = Millis(100);
+  task.policy.kill_grace = Millis(100);
+  const TaskId id = run(task);
+  pass(Millis(1'500));
+  ASSERT_EQ(state(id).cause, StopCause::Timeout);
+  order(id, TaskCommand::Stop);
+  EXPECT_EQ(state(id).cause, StopCause::Stop);
+  say(R::Idle);
+  EXPECT_EQ(status(id), S::Terminated);
+}
+
+TEST_F(TaskEngineTest, ALostRunnersTaskIsNeverRetriedByItself) {
+  // Aim: nobody proved that the process is gone, so no second copy is started.
+  const TaskId id = run(retried(5));
+  pass(Millis(3'200));
+  EXPECT_EQ(status(id), S::Failed);
+  EXPECT_EQ(state(id).reason, FailureReason::RunnerLost);
+  EXPECT_TRUE(state(id).unproven);
+}
+
+TEST_F(TaskEngineTest, AStoppedTaskOfALostRunnerEndsUnproven) {
+  // Aim: TERMINATED with unproven; with cause timeout it fails as runner_lost, never as timeout.
+  const TaskId stopped = run();
+  order(stopped, TaskCommand::Stop);
+  TaskSpec timed = retried(5);
+  timed.policy.timeout = Millis(100);
+  timed.policy.kill_grace = Millis(100);
+  const TaskId timeout = run(timed, "v:0");
+  pass(Millis(3'500));
+  EXPECT_EQ(status(stopped), S::Terminated);
+  EXPECT_TRUE(state(stopped).unproven);
+  EXPECT_EQ(status(timeout), S::Failed);
+  EXPECT_EQ(state(timeout).reason, FailureReason::RunnerLost);
+}
+
+TEST_F(TaskEngineTest, ARerunOfAnUnprovenTaskNeedsForce) {
+  // Aim: a person accepts in words that two copies may run.
+  const TaskId id = run();
+  pass(Millis(3'500));
+  ASSERT_TRUE(state(id).unproven);
+  EXPECT_EQ(command(id, TaskCommand::Rerun).error().code(), ErrorCode::Conflict);
+  EXPECT_EQ(status(id), S::Failed);
+  EXPECT_EQ(command(id, TaskCommand::Rerun, true)->status, S::Queued);
+  EXPECT_FALSE(state(id).unproven);
+}
+
+TEST_F(TaskEngineTest, ARerunGoesOnCountingAttemptsAndStartsItsRetriesAnew) {
+  // Aim: attempt numbers are never used twice; history is kept.
+  const TaskId id = run(retried(1));
+  say(R::Failed);
+  pass(Millis(1'100));
+  say(R::Idle);
+  say(R::Failed);
+  ASSERT_EQ(status(id), S::Failed);
+  const auto again = command(id, TaskCommand::Rerun);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->status, S::Queued);
+  EXPECT_EQ(again->retries_used, 0);
+  EXPECT_EQ(again->reason, FailureReason::None);
+  ASSERT_EQ(say(R::Idle).command, Command::RunNew);
+  EXPECT_EQ(state(id).attempt, 3);
+  say(R::Finished);
+  EXPECT_EQ(status(id), S::Finished);
+  EXPECT_EQ(attempt(id, 1).status, AttemptStatus::Failed);
+  EXPECT_FALSE(command(submit(), TaskCommand::Rerun).ok());
+}
+
+TEST_F(TaskEngineTest, ForcedSuccessIsForFailedTasksAlone) {
+  // Aim: FAILED -> FINISHED, marked; nothing else takes it.
+  const TaskId id = run();
+  EXPECT_FALSE(command(id, TaskCommand::ForceSuccess).ok());
+  say(R::Failed);
+  EXPECT_EQ(command(id, TaskCommand::ForceSuccess)->status, S::Finished);
+  EXPECT_TRUE(state(id).forced);
+  EXPECT_FALSE(command(id, TaskCommand::ForceSuccess).ok());
+  EXPECT_EQ(rig_->live.findTask(id), nullptr);
+}
+
+TEST_F(TaskEngineTest, ARowThatIsOlderThanTheTasksEndIsReadAgain) {
+  // Aim: a command decided on a stale row would resurrect an old state.
+  const TaskId id = run();
+  const BootTime read_at = clock_.bootNow();
+  clock_.advance(Millis(1));
+  say(R::Failed);
+  TaskRecord stale = database_.rows().tasks.at(id);
+  stale.state.attempt = 0;
+  master::Operation operation;
+  const auto rerun = rig_->engine.rerun(operation, stale, false, read_at);
+  EXPECT_EQ(rerun.error().code(), ErrorCode::Busy);
+  EXPECT_EQ(rig_->engine.forceSuccess(operation, stale, read_at).error().code(), ErrorCode::Busy);
+}
+
+TEST_F(TaskEngineTest, ATaskThatNobodyTakesFailsAtItsDispatchTimeout) {
+  // Aim: QUEUED -> FAILED dispatch_timeout, not retried; a task taken in time is not touched.
+  TaskSpec task = retried(5);
+  task.policy.dispatch_timeout = Millis(2'000);
+  task.policy.labels = {{"gpu", "yes"}};
+  const TaskId id = submit(task);
+  EXPECT_EQ(rig_->engine.whyWaiting(*rig_->live.findTask(id)).code, WaitingCode::NoRunnerMatches);
+  task.policy.labels.clear();
+  const TaskId taken = run(task);
+  pass(Millis(2'100));
+  EXPECT_EQ(status(id), S::Failed);
+  EXPECT_EQ(state(id).reason, FailureReason::DispatchTimeout);
+  EXPECT_EQ(status(taken), S::Running);
+}
+
+TEST_F(TaskEngineTest, ARunnerThatLostItsTaskFailsTheAttempt) {
+  // Aim: IDLE while DISPATCHED is start_failed, while RUNNING runner_reset; both are retried.
+  const TaskId never = dispatch(retried());
+  say(R::Idle);
+  EXPECT_EQ(status(never), S::Retrying);
+  EXPECT_EQ(attempt(never).reason, FailureReason::StartFailed);
+  order(never, TaskCommand::Stop);
+  const TaskId lost = run(retried());
+  say(R::Idle);
+  EXPECT_EQ(status(lost), S::Retrying);
+  EXPECT_EQ(attempt(lost).reason, FailureReason::RunnerReset);
+}
+
+TEST_F(TaskEngineTest, AnOrderThatNeverArrivedGoesBackToTheQueueIfTheRunnerNoLongerFits) {
+  // Aim: DISPATCHED -> QUEUED without using a retry; the attempt is closed as undelivered.
+  TaskSpec task = spec();
+  task.policy.labels = {{"gpu", "yes"}};
+  const TaskId id = submit(task);
+  HeartbeatRequest fit = beat(R::Idle);
+  fit.labels = {{"gpu", "yes"}};
+  ASSERT_EQ((**send(fit))->command, Command::RunNew);  // It never arrives.
+  exchange(beat(R::Idle));
+  EXPECT_EQ(status(id), S::Queued);
+  EXPECT_EQ(attempt(id).status, AttemptStatus::Undelivered);
+  EXPECT_EQ(state(id).retries_used, 0);
+  fit = beat(R::Idle, "v:0");
+  fit.labels = {{"gpu", "yes"}};
+  EXPECT_EQ(exchange(fit).order->key.attempt, 2);
+}
+
+}  // namespace
+}  // namespace baton::test
