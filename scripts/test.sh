@@ -82,10 +82,10 @@ if [ -n "$quick" ]; then
   check "unit tests" run_ctest release -L unit
 else
   check "tests" run_ctest release
-  check "asan build" scripts/build.sh asan --tests
+  check "asan build" scripts/build.sh asan --tests --target sanitized_tests
   check "tests under asan and ubsan" run_ctest asan -L 'unit|simulation'
   if [ -n "$tsan" ]; then
-    check "tsan build" scripts/build.sh tsan --tests
+    check "tsan build" scripts/build.sh tsan --tests --target sanitized_tests
     check "tests under tsan" run_ctest tsan -L 'unit|simulation'
   fi
   check "tidy" tidy
