@@ -133,7 +133,8 @@ class Rest:
 
     def submit_bulk(self, tasks, key=None, timeout=60.0):
         return self.post("/api/v1/tasks/bulk", {"tasks": tasks}, key or uuid.uuid4().hex,
-                         timeout=timeout, once_timeout=30.0)["ids"]
+                         timeout=timeout,
+                         once_timeout=2 + len(tasks) / 400)["ids"]
 
     def task(self, task_id, **options):
         return self.get(f"/api/v1/tasks/{task_id}", **options)

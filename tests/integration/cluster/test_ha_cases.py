@@ -39,6 +39,7 @@ class HaCase(DrillCase):
         for master in self.c.masters:
             if not self.c.running(master):
                 self.c.start_master(master)
+            self.c.kill(master, signal.SIGCONT)
         self.c.wait_active(15)
         eventually(lambda: len(self.c.with_role("standby")) == len(self.c.masters) - 1, 15,
                    "the other masters as standbys")

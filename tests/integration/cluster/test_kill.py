@@ -7,7 +7,7 @@ import time
 import unittest
 import uuid
 
-from baton_cluster import TERMINAL, DrillCase, RequestFailed, eventually
+from baton_cluster import TERMINAL, DrillCase, RequestFailed, boot_now, eventually
 from load_watch import Stopwatch
 
 TASKS = 3000
@@ -29,7 +29,9 @@ def code_of(task_id):
 
 def make_task(ledger, i):
     """Mixed lengths; every fourth writes 200 KB and ends with a code made of its id."""
-    if i % 16 == 1:
+    if i % 8 == 1 and 1700 <= i < 2050:
+        body = "sleep 8"  # Those that are to live through two kills in a row.
+    elif i % 16 == 1:
         body = "sleep 5"
     elif i % 3 == 0:
         body = f"sleep 0.{1 + i % 4}"
@@ -205,6 +207,11 @@ class KillTest(DrillCase):
     def kill_between_lock_and_bump(self):
         first = self.c.wait_active()
         second = self.c.wait_standby()
+
+        def will_last():
+            now = boot_now()
+            return [s for s in self.led.running() if now - 4 < s.start < now - 0.6]
+        eventually(lambda: len(will_last()) >= 10, 30, "10 tasks that will outlast both kills")
         self.c.arm(second, "before_bump")
         watch = Stopwatch()
         self.halt(first)
@@ -271,7 +278,7 @@ class KillTest(DrillCase):
         self.restart("the database", self.c.stop_db, self.c.start_db)
         self.await_load(1800)
         self.kill_worker("worker1")
-        self.await_load(2100)
+        self.await_load(1950)
         self.kill_between_lock_and_bump()
         self.load.join()
         self.assertFalse(self.load.errors)
