@@ -29,7 +29,7 @@ def code_of(task_id):
 
 def make_task(ledger, i):
     """Mixed lengths; every fourth writes 200 KB and ends with a code made of its id."""
-    if i % 8 == 1 and 1700 <= i < 2050:
+    if i % 8 == 1 and 1450 <= i < 1950:
         body = "sleep 8"  # Those that are to live through two kills in a row.
     elif i % 16 == 1:
         body = "sleep 5"
@@ -210,7 +210,7 @@ class KillTest(DrillCase):
 
         def will_last():
             now = boot_now()
-            return [s for s in self.led.running() if now - 4 < s.start < now - 0.6]
+            return [s for s in self.led.running() if now - 3 < s.start < now - 0.6]
         eventually(lambda: len(will_last()) >= 10, 30, "10 tasks that will outlast both kills")
         self.c.arm(second, "before_bump")
         watch = Stopwatch()
