@@ -58,16 +58,22 @@ class HeartbeatDesk {
   void onTimer();
   void forget(Runner& runner);
 
-  struct ByRunnerId {
+  // Ties are broken by name and not by address, so that a run can be repeated.
+  struct ByName {
     bool operator()(const Runner* a, const Runner* b) const {
       return a->record.runner_id < b->record.runner_id;
+    }
+    bool operator()(const Worker* a, const Worker* b) const { return a->worker_id < b->worker_id; }
+    using Deadline = std::pair<BootTime, Runner*>;
+    bool operator()(const Deadline& a, const Deadline& b) const {
+      return a.first != b.first ? a.first < b.first : (*this)(a.second, b.second);
     }
   };
 
   TermContext& context_;
-  std::set<std::pair<BootTime, Runner*>> deadlines_;
+  std::set<ByName::Deadline, ByName> deadlines_;
   // Idle waiting runners by class and worker; no empty entries.
-  std::map<LabelClasses::ClassId, std::map<Worker*, std::set<Runner*, ByRunnerId>>> waiting_;
+  std::map<LabelClasses::ClassId, std::map<Worker*, std::set<Runner*, ByName>, ByName>> waiting_;
   BootTime armed_for_{};
   AsyncDispatcher::TimerId timer_ = 0;
 };

@@ -32,6 +32,7 @@ struct Operation {
   // Statements beyond row changes (id blocks, purges); may run again when the batch is repeated.
   std::vector<std::function<Status(dao::FencedTxn&)>> statements;
   std::vector<std::function<void()>> effects;
+  uint64_t decided = 0;  // Rises from one decision to the next; set by the state writer.
 
   void touchTask(TaskId id);
   void touchRunner(std::string_view runner_id);

@@ -54,6 +54,7 @@ void StateWriter::submit(Operation operation) {
     operation.effects.clear();
   }
   uncommitted_.fetch_add(1, std::memory_order_acq_rel);
+  operation.decided = ++decisions_;
   collecting_.push_back(std::move(operation));
 }
 
@@ -143,7 +144,11 @@ std::vector<Operation> StateWriter::takePublished() {
 
 void StateWriter::block(Operation operation) {
   blocked_keys_.insert(operation.keys.begin(), operation.keys.end());
-  blocked_.push_back(std::move(operation));
+  // One that was set aside at once may have been decided behind one that turns out to be blocked.
+  const auto behind = std::upper_bound(
+      blocked_.begin(), blocked_.end(), operation.decided,
+      [](uint64_t decided, const Operation& other) { return decided < other.decided; });
+  blocked_.insert(behind, std::move(operation));
 }
 
 void StateWriter::setAsideBlocked(std::vector<Operation>& batch) {

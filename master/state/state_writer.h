@@ -127,6 +127,7 @@ class StateWriter final : public Service {
 
   // Dispatcher thread only.
   std::vector<Operation> collecting_;
+  uint64_t decisions_ = 0;
 
   std::mutex mutex_;
   // Signalled when: operations are published, a batch is done, a freeze ends, the thread shall

@@ -179,6 +179,31 @@ TEST_F(StateWriterTest, ALockedRowDelaysItsOwnTaskAloneAndKeepsItsOrder) {
   EXPECT_EQ(writer_.pendingOperations(), 0U);
 }
 
+TEST_F(StateWriterTest, WhatIsSetAsideAtOnceStaysBehindWhatIsBlockedLater) {
+  // Aim: a decision about a blocked task and a new one never overtakes the new one's insertion.
+  writer_.submit(newTask(1));
+  write();
+  database_.lockTask(1);
+  writer_.submit(change(1, 1));
+  write();
+  ASSERT_EQ(writer_.pendingOperations(), 1U);
+  writer_.submit(newTask(2));
+  Operation both = change(1, 2);
+  TaskState second;
+  second.id = 2;
+  second.attempt = 1;
+  both.store(second);
+  writer_.submit(std::move(both));
+  database_.fail(Point::Begin, ErrorCode::Busy, 3);  // The insertion is blocked as well.
+  write();
+  database_.unlockTask(1);
+  clock_.advance(Seconds(3));
+  write();
+  EXPECT_EQ(bug_, "");
+  EXPECT_EQ(told_, (Told{1, 101, 2, 102}));
+  EXPECT_EQ(database_.state(2).attempt, 1);
+}
+
 TEST_F(StateWriterTest, ARowThatIsUnlockedAfterADeadlockCostsNoSplit) {
   // Aim: Busy twice is repeated as one batch.
   database_.fail(Point::Begin, ErrorCode::Busy, 2);

