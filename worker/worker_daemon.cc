@@ -168,6 +168,7 @@ Status WorkerDaemon::attachShepherd() {
   ASSIGN_OR_RETURN(alive, isShepherdAlive(journal_->dirFd()));
   if (alive) return Error::unavailable("the shepherd in {} does not answer", options_.data_dir);
   ASSIGN_OR_RETURN(lost_, clearAfterShepherd(journal_->dirFd(), options_.worker_id));
+  RETURN_IF_ERROR(journalLostAttempts());
   ASSIGN_OR_RETURN(shepherd_pid_, launch());
   RETURN_IF_ERROR(shepherd_->connect(journal_->dirFd()));
   return awaitHello();
@@ -278,17 +279,29 @@ void WorkerDaemon::restoreOpen(const JournalSlot& slot, RestoredSlot& restored) 
     restored.why = running.why;
   }
   if (restored.phase == RestoredSlot::Phase::Running) return;
-  if (shepherd_continued_) {
-    // It has read everything that the daemon before us sent, and has no record: never started.
-    restored.phase = RestoredSlot::Phase::Accepted;
-    return;
+  // Without a shepherd that lived on, each of them has got a result: see journalLostAttempts.
+  CHECK(shepherd_continued_);
+  // It has read everything that the daemon before us sent, and has no record: never started.
+  restored.phase = RestoredSlot::Phase::Accepted;
+}
+
+// A new shepherd has no record of what the dead one ran. If a later daemon found it alive, that
+// would read as "never started": so the ends are on disk before there is a new shepherd.
+Status WorkerDaemon::journalLostAttempts() {
+  const auto slots = journal_->slots();
+  for (const auto& [runner_id, slot] : slots) {
+    if (!slot.open || slot.result) continue;
+    KeptResult kept;
+    kept.key = slot.open->key;
+    kept.ended = clock_.bootNow();
+    const bool started = contains(lost_, kept.key);
+    kept.result.reason = started ? FailureReason::RunnerReset : FailureReason::StartFailed;
+    kept.result.reason_text =
+        started ? "the worker's shepherd died; what was left of the process tree was killed"
+                : "the worker's shepherd died before the start was on record";
+    journal_->noteResult(runner_id, kept);
   }
-  restored.ended = clock_.bootNow();
-  const bool started = contains(lost_, key);
-  restored.result.reason = started ? FailureReason::RunnerReset : FailureReason::StartFailed;
-  restored.result.reason_text =
-      started ? "the worker's shepherd died; what was left of the process tree was killed"
-              : "the worker's shepherd died before the start was on record";
+  return journal_->sync();
 }
 
 void WorkerDaemon::settleStrangers(const HelloNote& hello) {
@@ -402,6 +415,10 @@ void WorkerDaemon::reattach() {
     return again();
   }
   lost_.insert(lost_.end(), lost->begin(), lost->end());
+  if (const Status kept = journalLostAttempts(); !kept.ok()) {
+    logError("journal_not_synced", field("error", kept.text()));
+    return again();
+  }
   const auto pid = launch();
   if (!pid.ok() || !shepherd_->connect(journal_->dirFd()).ok()) {
     logError("shepherd_not_started", field("error", pid.status().text()));

@@ -53,6 +53,7 @@ class WorkerDaemon {
   void buildSlots();
   RestoredSlot restore(const std::string& runner_id) const;
   void restoreOpen(const JournalSlot& slot, RestoredSlot& restored) const;
+  Status journalLostAttempts();
   RunnerOptions runnerOptions(const std::string& runner_id) const;
   SlotContext slotContext();
 

@@ -64,14 +64,20 @@ RestoredSlot SimWorker::restore(size_t slot) const {
     }
     return restored;
   }
-  if (shepherd_continued_) {
-    restored.phase = RestoredSlot::Phase::Accepted;
-    return restored;
-  }
-  const bool started = std::find(lost_.begin(), lost_.end(), key) != lost_.end();
-  restored.ended = world_.now();
-  restored.result.reason = started ? FailureReason::RunnerReset : FailureReason::StartFailed;
+  restored.phase = RestoredSlot::Phase::Accepted;
   return restored;
+}
+
+// As WorkerDaemon::journalLostAttempts: before there is a new shepherd.
+void SimWorker::journalLostAttempts() {
+  for (worker::JournalSlot& slot : disk_.slots) {
+    if (!slot.open || slot.result) continue;
+    const AttemptKey& key = slot.open->key;
+    const bool started = std::find(lost_.begin(), lost_.end(), key) != lost_.end();
+    AttemptResult result;
+    result.reason = started ? FailureReason::RunnerReset : FailureReason::StartFailed;
+    slot.result = worker::KeptResult{key, result, world_.now(), StopReason::None};
+  }
 }
 
 void SimWorker::startDaemon() {
@@ -79,6 +85,7 @@ void SimWorker::startDaemon() {
   ++generation_;
   ++disk_.incarnation;
   ledger_.tell("{} daemon {} starts", id_, disk_.incarnation);
+  if (!shepherd_continued_) journalLostAttempts();
   journal_ = disk_;
   flush_due_ = false;
   waiting_.clear();

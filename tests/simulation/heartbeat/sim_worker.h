@@ -86,6 +86,7 @@ class SimWorker {
   void onStarted(const AttemptKey& key, BootTime started);
   void onEnded(const Process& process);
   std::optional<size_t> slotOf(const AttemptKey& key) const;
+  void journalLostAttempts();
   worker::RestoredSlot restore(size_t slot) const;
   worker::RunnerOptions runnerOptions(size_t slot) const;
 
