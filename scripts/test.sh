@@ -3,7 +3,7 @@
 # passed; exit 1 if anything failed.
 #   scripts/test.sh [--tsan] [--long] [--quick]
 # --tsan   also build with ThreadSanitizer and run unit and simulation tests
-# --long   simulation with more seeds (BATON_SIM_RUNS)
+# --long   the full durations and counts of the drills (BATON_LONG) and more simulated runs; hours
 # --quick  release build and unit tests alone, and the checks of the text
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ for argument in "$@"; do
     *) echo "test.sh: unknown option $argument" >&2; exit 2 ;;
   esac
 done
-[ -z "$long" ] || export BATON_SIM_RUNS=${BATON_SIM_RUNS:-2000}
+[ -z "$long" ] || export BATON_LONG=1 BATON_SIM_RUNS=${BATON_SIM_RUNS:-50000}
 jobs=$(nproc)
 started=$SECONDS
 passed=0
