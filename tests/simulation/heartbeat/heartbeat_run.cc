@@ -130,7 +130,11 @@ void HeartbeatRun::send(SimWorker& from, size_t slot, HeartbeatRequest request) 
   for (int copy = 0; copy < (doubled ? 2 : 1); ++copy) {
     const auto delay = passage(from);
     if (!delay) continue;
-    world_.after(*delay, [this, &from, slot, request, to] { deliver(from, slot, request, to); });
+    // A process that was elected again has the address of its older term.
+    const bool follows = world_.random.chance(0.3);
+    world_.after(*delay, [this, &from, slot, request, to, follows] {
+      deliver(from, slot, request, follows ? terms_.back().get() : to);
+    });
   }
 }
 

@@ -63,7 +63,7 @@ class HeartbeatSimulationTest : public testing::Test {
 // With journals kept no fault of masters, daemons, network and database ever makes two copies of
 // a task live, starts an attempt twice, loses a task or a result, or changes what has ended.
 TEST_F(HeartbeatSimulationTest, EveryTaskRunsOnceAndEndsUnderLateLostAndDoubledMessages) {
-  runSeeds({}, 1'000);
+  runSeeds({}, 3'000);
   if (!whole_) return;
   // The faults must have bitten.
   EXPECT_GT(sum_.tasks, 8 * runs_);
@@ -75,7 +75,7 @@ TEST_F(HeartbeatSimulationTest, EveryTaskRunsOnceAndEndsUnderLateLostAndDoubledM
 
 // A shepherd that dies takes its processes with it; what it ran is failed, never doubled.
 TEST_F(HeartbeatSimulationTest, ADeadShepherdCostsAttemptsAndNeverDoublesATask) {
-  runSeeds({.shepherds_die = true}, 500);
+  runSeeds({.shepherds_die = true}, 1'500);
   if (whole_) {
     EXPECT_GT(sum_.resets, runs_ / 10);
   }
@@ -83,7 +83,7 @@ TEST_F(HeartbeatSimulationTest, ADeadShepherdCostsAttemptsAndNeverDoublesATask) 
 
 // A worker that lost its journal is not believed: its attempts end as lost, and nothing doubles.
 TEST_F(HeartbeatSimulationTest, ALostJournalProvesNothingAndNeverDoublesATask) {
-  runSeeds({.shepherds_die = true, .journals_are_lost = true}, 500);
+  runSeeds({.shepherds_die = true, .journals_are_lost = true}, 1'500);
   if (whole_) {
     EXPECT_GT(sum_.lost, runs_ / 4);
   }

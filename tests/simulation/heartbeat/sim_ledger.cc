@@ -30,7 +30,9 @@ void SimLedger::onProcessStart(const AttemptKey& key, const std::string& runner)
   if (const auto other = alive_.find(key.task_id); other != alive_.end()) {
     fail(fmt::format("{} was started while attempt {} lives", name, other->second.second));
   }
-  run = {key.nonce, runner, true, true, run.closed_for_good, run.may_be_lost, {}};
+  run.nonce = key.nonce;
+  run.runner = runner;
+  run.started = run.alive = true;
   alive_[key.task_id] = idOf(key);
   const auto& rows = database_.direct();
   const auto attempt = rows.attempts.find(idOf(key));
@@ -137,6 +139,7 @@ void SimLedger::onClosed(const AttemptRecord& attempt) {
       return;
     case FailureReason::RunnerReset:
     case FailureReason::StartFailed:
+      if (!run.order_accepted) fail(name + " failed, but its order never arrived");
       if (ended_by_itself && !run.may_be_lost) fail(name + " ended, and its result was lost");
       return;
     default:

@@ -20,6 +20,8 @@ class SimLedger {
 
   void onProcessStart(const AttemptKey& key, const std::string& runner);
   void onProcessEnd(const AttemptKey& key, const AttemptResult& result);
+  // The runner has taken the order.
+  void onOrderAccepted(const AttemptKey& key) { runs_[idOf(key)].order_accepted = true; }
   // The start failed before the program ran.
   void onStartFailed(const AttemptKey& key);
   // What the worker knew of this attempt is gone with its disk or its shepherd.
@@ -65,6 +67,7 @@ class SimLedger {
     bool alive = false;
     bool closed_for_good = false;  // The master says that it is gone.
     bool may_be_lost = false;
+    bool order_accepted = false;
     std::optional<AttemptResult> result;
   };
   static RunId idOf(const AttemptKey& key) { return {key.task_id, key.attempt}; }

@@ -183,6 +183,7 @@ void SimWorker::performOne(size_t slot, worker::RunnerAction& action) {
     noteWritten();
   } else if (const auto* accept = std::get_if<worker::PersistAccept>(&action)) {
     ++orders_;
+    ledger_.onOrderAccepted(accept->order.key);
     kept = {true, accept->order.key, accept->order, accept->epoch, {}};
     noteWritten();
   } else if (const auto* start = std::get_if<worker::StartAttempt>(&action)) {
