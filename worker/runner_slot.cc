@@ -188,7 +188,13 @@ void RunnerSlot::perform(const PersistAccept& action) {
 }
 
 void RunnerSlot::perform(const StartAttempt& action) {
-  context_.queue.run([this, action] { context_.start(action.order, action.epoch, runner_id_); });
+  context_.queue.run([this, action] {
+    // While the acceptance became durable the attempt may have ended: its shepherd died, say.
+    const auto& open = runner_.openOrder();
+    if (runner_.phase() != Runner::Phase::Starting || !open || open->key != action.order.key)
+      return;
+    context_.start(action.order, action.epoch, runner_id_);
+  });
 }
 
 void RunnerSlot::perform(const StopAttempt& action) {

@@ -373,16 +373,14 @@ void WorkerDaemon::onHello(const HelloNote& hello) {
     if (running != hello.running.end()) {
       slot->onStarted(*running);
     } else if (contains(lost_, order.key) || runner.phase() != Runner::Phase::Starting) {
-      EndedNote note;
-      note.key = order.key;
-      note.result.reason = FailureReason::RunnerReset;
-      note.result.reason_text = "the worker's shepherd died and its processes were killed";
-      note.ended_us = toMicros(clock_.bootNow());
-      slot->onEnded(note);
+      slot->onEnded(endedNote(order.key, FailureReason::RunnerReset,
+                              "the worker's shepherd died and its processes were killed"));
     } else if (shepherd_continued_) {
       startAttempt(order, runner.openEpoch(), slot->runnerId());
     } else {
-      failStart(order, "the worker's shepherd died before the start was on record");
+      // At once: a start that still waits for the journal must find it ended.
+      slot->onEnded(endedNote(order.key, FailureReason::StartFailed,
+                              "the worker's shepherd died before the start was on record"));
     }
   }
   settleStrangers(hello);
@@ -451,13 +449,20 @@ void WorkerDaemon::startAttempt(const Order& order, Epoch epoch, const std::stri
   shepherd_->send(request);  // Not connected: the hello of the next one brings it again.
 }
 
-void WorkerDaemon::failStart(const Order& order, std::string text) {
+EndedNote WorkerDaemon::endedNote(const AttemptKey& key, FailureReason reason,
+                                  std::string text) const {
   EndedNote note;
-  note.key = order.key;
-  note.result.reason = FailureReason::StartFailed;
+  note.key = key;
+  note.result.reason = reason;
   note.result.reason_text = std::move(text);
   note.ended_us = toMicros(clock_.bootNow());
-  loop_->post([this, note] { onEnded(note); });
+  return note;
+}
+
+void WorkerDaemon::failStart(const Order& order, std::string text) {
+  loop_->post([this, note = endedNote(order.key, FailureReason::StartFailed, std::move(text))] {
+    onEnded(note);
+  });
 }
 
 std::optional<HostFigures> WorkerDaemon::takeFigures() {

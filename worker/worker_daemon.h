@@ -65,6 +65,7 @@ class WorkerDaemon {
   void onEnded(const EndedNote& note);
   RunnerSlot* slotOf(const AttemptKey& key);
   void startAttempt(const Order& order, Epoch epoch, const std::string& runner_id);
+  EndedNote endedNote(const AttemptKey& key, FailureReason reason, std::string text) const;
   void failStart(const Order& order, std::string text);
   std::optional<HostFigures> takeFigures();
   void noteOpenAttempts();
