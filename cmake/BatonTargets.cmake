@@ -55,17 +55,6 @@ function(baton_module name)
   endif()
 endfunction()
 
-# The headers that every test reads, compiled once: most of a test's compile time goes into them.
-function(baton_test_headers)
-  # A program, because a library's code is compiled with other options than the tests'.
-  file(WRITE "${CMAKE_BINARY_DIR}/test_headers.cc" "int main() {}\n")
-  add_executable(baton_test_headers "${CMAKE_BINARY_DIR}/test_headers.cc")
-  target_link_libraries(baton_test_headers PRIVATE baton_flags fmt::fmt nlohmann_json::nlohmann_json
-                                                  GTest::gmock Threads::Threads)
-  target_precompile_headers(baton_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>
-                                                       "${CMAKE_SOURCE_DIR}/common/base/json.h")
-endfunction()
-
 # baton_test(NAME DIR [DEPS target...] [LABEL label] [SERIAL] [TIMEOUT seconds])
 # One GoogleTest program of all .cc files in DIR; each of its tests is a ctest of its own.
 function(baton_test name dir)
@@ -79,7 +68,6 @@ function(baton_test name dir)
   endif()
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE baton_flags ${ARG_DEPS} GTest::gmock GTest::gtest_main)
-  target_precompile_headers(${name} REUSE_FROM baton_test_headers)
   set(properties LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
   if(ARG_SERIAL)
     list(APPEND properties RUN_SERIAL ON)

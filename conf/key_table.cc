@@ -91,11 +91,12 @@ constexpr Key queueMax() {
               "answered 503 with Retry-After."};
 }
 constexpr Key callbackAllow() {
-  return {.name = "callback.allow",
-          .type = KeyType::HostList,
-          .doc =
-              "Hosts to which callbacks may go, written as in their URLs; a callback to any other host "
-              "is refused. Empty: none is sent."};
+  return {
+      .name = "callback.allow",
+      .type = KeyType::HostList,
+      .doc =
+          "Hosts to which callbacks may go, written as in their URLs; a callback to any other host "
+          "is refused. Empty: none is sent."};
 }
 constexpr Key callbackTimeout() {
   return {.name = "callback.timeout",

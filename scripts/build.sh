@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
 done
 
 # The same file compiled in another checkout is the same file: only relative paths count.
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 # A folder that was configured with tests stays so: the plain build then only leaves them out.
 configure=(cmake --preset "$preset" -Wno-dev)

@@ -28,8 +28,9 @@ Result<pid_t> launchShepherd(const ShepherdLaunch& launch);
 // Only when no shepherd lives: kills what the last one left behind and proves that it is gone.
 // A process is touched if it is the very one of a record (pid and start time), a member of that
 // one's group, below it, or if its environment names this worker, a task and this data directory
-// (another one is another worker's, whatever its name). A recycled pid matches none of these. Takes up to 30 s. Returns the attempts that were on record.
-// Errors: Unavailable (something can't be killed; it is named).
+// (another one is another worker's, whatever its name). A recycled pid matches none of these. Takes
+// up to 30 s. Returns the attempts that were on record. Errors: Unavailable (something can't be
+// killed; it is named).
 Result<std::vector<AttemptKey>> clearAfterShepherd(int dir_fd, const std::string& worker_id);
 
 // As the first process of a pid namespace (a container without an init) the worker inherits what a

@@ -56,7 +56,8 @@ class TaskEngine {
   void undelivered(Operation& operation, LiveTask& task);
 
   // --- commands ----------------------------------------------------------------------------
-  // Who is to tell the runner of a task that has just become TERMINATING, by hand or by its timeout.
+  // Who is to tell the runner of a task that has just become TERMINATING, by hand or by its
+  // timeout.
   void setOnStopAsked(std::function<void(Operation&, const LiveTask&)> told) {
     on_stop_asked_ = std::move(told);
   }
@@ -90,8 +91,7 @@ class TaskEngine {
   void settle(Operation& operation, LiveTask& task, bool notify = true);
   // When the attempt ended: receipt of the result less how long ago the runner saw the end.
   WallTime closeAttempt(Operation& operation, LiveTask& task, AttemptStatus status,
-                        FailureReason reason, const std::string& text,
-                        const AttemptResult* result);
+                        FailureReason reason, const std::string& text, const AttemptResult* result);
   void freeRunner(const AttemptRecord& attempt);
   void occupyRunner(const AttemptRecord& attempt);
   void retryOrFail(Operation& operation, LiveTask& task, FailureReason reason,
