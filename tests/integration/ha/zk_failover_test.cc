@@ -400,8 +400,10 @@ TEST_F(ZkFailoverTest, StartsBeforeTheEnsemble) {
   proxy.cut();
   init();
   m1_ = master("m1", proxy.address());
-  EXPECT_FALSE(
-      eventually([&] { return m1_->state() != ha::FailoverState::Connecting; }, Millis(1000)));
+  const auto beyond_connecting = [&] {
+    return m1_->state() != ha::FailoverState::Init && m1_->state() != ha::FailoverState::Connecting;
+  };
+  EXPECT_FALSE(eventually(beyond_connecting, Millis(1000)));
   proxy.heal();
   EXPECT_TRUE(eventually([&] { return m1_->active(); }, kLong));
 }
