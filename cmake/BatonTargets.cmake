@@ -57,6 +57,14 @@ endfunction()
 
 # baton_test(NAME DIR [DEPS target...] [LABEL label] [SERIAL] [TIMEOUT seconds])
 # One GoogleTest program of all .cc files in DIR; each of its tests is a ctest of its own.
+# The full durations (scripts/test.sh --long) take up to eight times as long.
+function(baton_timeout variable seconds)
+  if(DEFINED ENV{BATON_LONG})
+    math(EXPR seconds "${seconds} * 8")
+  endif()
+  set(${variable} ${seconds} PARENT_SCOPE)
+endfunction()
+
 function(baton_test name dir)
   cmake_parse_arguments(ARG "SERIAL;WHOLE" "LABEL;TIMEOUT" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cc")
@@ -66,6 +74,7 @@ function(baton_test name dir)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  baton_timeout(ARG_TIMEOUT ${ARG_TIMEOUT})
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE baton_flags ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   set(properties LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})

@@ -71,10 +71,6 @@ wait_gone() {
   done
   return 1
 }
-free_port() {
-  python3 -c 'import socket
-s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
 secret_file() { [ -s "$1" ] || (umask 077; head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$1"); }
 names_of() { local d; for d in "$dir/$1"[0-9]*; do [ -d "$d" ] && basename "$d"; done | sort -V; }
 master_list() {
@@ -89,7 +85,7 @@ client() {
 write_master() {
   local name=$1 port
   mkdir -p "$dir/$name"
-  port=$(free_port)
+  port=$("$here/free_ports.py")
   echo "$port" >"$dir/$name/port"
   cat >"$dir/$name/master.yaml" <<YAML
 node:

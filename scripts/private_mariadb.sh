@@ -45,11 +45,6 @@ end_server() {
   fail "process $pid does not end"
 }
 
-free_port() {
-  python3 -c 'import socket
-s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 make_password() { head -c 18 /dev/urandom | od -An -tx1 | tr -d ' \n'; }
 
 create_data() {
@@ -105,7 +100,7 @@ start_server() {
   # A first start that was cut short leaves no mark and is done again.
   if [ ! -e "$dir/created" ]; then create_data; touch "$dir/created"; fi
   write_init_file
-  [ -s "$dir/port" ] || free_port >"$dir/port"
+  [ -s "$dir/port" ] || "$(dirname "$0")/free_ports.py" >"$dir/port"
   # A socket's path has at most 107 bytes.
   [ ${#dir} -le 100 ] || fail "the path $dir is too long for a socket"
   echo "$dir/s" >"$dir/socket"

@@ -23,18 +23,6 @@ fail() {
   exit 1
 }
 
-free_ports() {  # COUNT distinct ports that nobody listens on just now
-  python3 - "$1" <<'PY'
-import socket, sys
-held = []
-for _ in range(int(sys.argv[1])):
-    s = socket.socket()
-    s.bind(("127.0.0.1", 0))
-    held.append(s)
-print(*[s.getsockname()[1] for s in held])
-PY
-}
-
 four_letters() {  # PORT WORD
   # The subshell keeps the redirection from ending this script when nobody listens.
   (exec 3<>"/dev/tcp/127.0.0.1/$1" && printf '%s' "$2" >&3 && timeout 2 cat <&3) 2>/dev/null || true
@@ -101,7 +89,8 @@ command_start() {
   [[ $members == 1 || $members == 3 ]] || usage
   mkdir -p "$dir"
   for n in $(members_of "$dir"); do is_ours "$dir" "$n" && fail "member $n in $dir runs already"; done
-  read -ra ports < <(free_ports $((members * 3)))
+  read -ra ports < <("$(dirname "$0")/free_ports.py" $((members * 3)))
+  ((${#ports[@]} == members * 3)) || fail "free_ports.py named no ports"
   for ((n = 1; n <= members; n++)); do
     servers+="server.$n=127.0.0.1:${ports[members + n - 1]}:${ports[2 * members + n - 1]}"$'\n'
     connect+=${connect:+,}127.0.0.1:${ports[n - 1]}

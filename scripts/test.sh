@@ -83,10 +83,10 @@ if [ -n "$quick" ]; then
 else
   check "tests" run_ctest release
   check "asan build" scripts/build.sh asan --tests --target sanitized_tests
-  check "tests under asan and ubsan" run_ctest asan -L 'unit|simulation'
+  check "tests under asan and ubsan" run_ctest asan -L 'unit|simulation|sanitized'
   if [ -n "$tsan" ]; then
     check "tsan build" scripts/build.sh tsan --tests --target sanitized_tests
-    check "tests under tsan" run_ctest tsan -L 'unit|simulation'
+    check "tests under tsan" run_ctest tsan -L 'unit|simulation|sanitized'
   fi
   check "tidy" tidy
 fi
@@ -94,6 +94,12 @@ fi
 total=$((passed + ${#failed[@]}))
 printf '\n'
 for name in "${failed[@]}"; do echo "failed: $name"; done
+# Once more and briefly what a long log hides.
+for log in build/ctest-*.log; do
+  [ "${#failed[@]}" -gt 0 ] && [ -e "$log" ] || continue
+  grep -hE '\*\*\*|: Failure$|^(FAIL|ERROR): |Error: |invariant broken|^private_|Sanitizer: ' "$log" |
+    cut -c 1-300 | tail -n 25
+done
 echo "$((tests_run - tests_failed)) of $tests_run tests and $passed of $total checks passed in $((SECONDS - started)) s"
 if [ "$tests_run" -gt 0 ]; then
   echo "$(( (tests_run - tests_failed) * 100 / tests_run ))% tests passed, $tests_failed tests failed out of $tests_run"

@@ -48,12 +48,6 @@ std::string firstWord(const fs::path& path) {
   return word;
 }
 
-Result<uint16_t> freePort() {
-  ASSIGN_OR_RETURN(const FileDescriptor socket, net::listenOn("127.0.0.1", 0, 1));
-  ASSIGN_OR_RETURN(const net::SocketAddress address, net::localAddress(socket.get()));
-  return address.port();
-}
-
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -167,8 +161,10 @@ Status BenchCluster::makeServers(const BenchOptions&) {
 
 Status BenchCluster::makeMasters(const ClusterPlan& plan) {
   for (uint32_t i = 1; i <= plan.masters; ++i) {
-    ASSIGN_OR_RETURN(const uint16_t port, freePort());
-    masters_.push_back(fmt::format("127.0.0.1:{}", port));
+    const fs::path chosen = dir_ / fmt::format("master{}.port", i);
+    RETURN_IF_ERROR(runToEnd({scripts_ / "free_ports.py"}, chosen));
+    const std::string port = firstWord(chosen);
+    masters_.push_back("127.0.0.1:" + port);
     RETURN_IF_ERROR(writeText(
         dir_ / fmt::format("master{}.yaml", i),
         fmt::format("node: {{id: master{}}}\ncluster: {{name: bench}}\n"

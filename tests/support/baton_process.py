@@ -5,12 +5,14 @@ import os
 import queue
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts"))
+from free_ports import free_ports  # noqa: E402
 
 
 class Timeout(AssertionError):
@@ -30,9 +32,7 @@ def eventually(check, timeout=10.0, what=None, pause=0.02):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return free_ports(1)[0]
 
 
 def boot_now():

@@ -376,7 +376,7 @@ TEST_F(ZkFailoverTest, CutsLeaveNothingBehind) {
   const size_t threads = entriesOf("/proc/self/task");
   makePair(proxy.address());
   const int nodes = raw.count(root());
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 200; ++i) {
     proxy.cut();
     ASSERT_TRUE(
         eventually([&] { return m1_->failover->stats().session_state != "connected"; }, kSession));
