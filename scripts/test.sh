@@ -86,7 +86,8 @@ else
   check "tests under asan and ubsan" run_ctest asan -L 'unit|simulation|sanitized'
   if [ -n "$tsan" ]; then
     check "tsan build" scripts/build.sh tsan --tests --target sanitized_tests
-    check "tests under tsan" run_ctest tsan -L 'unit|simulation|sanitized'
+    # A simulation has one thread; a tenth of the runs shows that much.
+    BATON_SIM_RUNS=800 check "tests under tsan" run_ctest tsan -L 'unit|simulation|sanitized'
   fi
   check "tidy" tidy
 fi
