@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,6 +44,14 @@ struct LiveTask {
   std::optional<AttemptRecord> open_attempt;
 };
 
+// A part of the live tasks: ids from `from` up to, not including, `before`.
+struct LiveRange {
+  TaskId from = 0;
+  TaskId before = std::numeric_limits<int64_t>::max();  // Ids are signed in some databases.
+  // Most rows in between are live: to read all and leave out the others is quicker.
+  bool dense = false;
+};
+
 struct TaskCounts {
   std::map<TaskStatus, uint64_t> by_status;
 };
@@ -67,8 +76,9 @@ class Reader {
 
   // Recovery. Live = not terminal. Rows come in rising id order within a range; the callback
   // returns false to stop early (Cancelled).
-  virtual Result<std::vector<TaskId>> liveRangeBounds(uint32_t ranges) = 0;  // First ids of ranges.
-  virtual Status liveTasks(TaskId from, TaskId before,
+  // At most `count` parts of about the same number of live tasks, in rising order.
+  virtual Result<std::vector<LiveRange>> liveRanges(uint32_t count) = 0;
+  virtual Status liveTasks(const LiveRange& range,
                            const std::function<bool(const LiveTask&)>& take) = 0;
   virtual Result<std::vector<RunnerRecord>> runners() = 0;
   virtual Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after_id, uint32_t limit) = 0;

@@ -21,8 +21,8 @@ class SqlReader final : public Reader {
                                                        std::string_view key) override;
   Result<std::vector<std::pair<TaskId, std::string>>> specs(std::span<const TaskId> ids) override;
 
-  Result<std::vector<TaskId>> liveRangeBounds(uint32_t ranges) override;
-  Status liveTasks(TaskId from, TaskId before,
+  Result<std::vector<LiveRange>> liveRanges(uint32_t count) override;
+  Status liveTasks(const LiveRange& range,
                    const std::function<bool(const LiveTask&)>& take) override;
   Result<std::vector<RunnerRecord>> runners() override;
   Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after_id, uint32_t limit) override;
@@ -36,7 +36,7 @@ class SqlReader final : public Reader {
   // A query whose rows are collected by `take`, which returns an error to stop.
   Status collect(std::string_view sql, const SqlValues& values,
                  const std::function<Status(SqlRow&)>& take);
-  Status streamLive(SqlSession& session, TaskId from, TaskId before,
+  Status streamLive(SqlSession& session, const LiveRange& range,
                     const std::function<bool(const LiveTask&)>& take, bool& got_rows);
   Result<std::vector<OutboxRecord>> outbox(std::string_view sql, const SqlValues& values);
 

@@ -97,6 +97,8 @@ class SqlBackend {
 
   virtual std::string_view beginWrite() const = 0;  // Starts a transaction that will write.
   virtual std::string_view beginSnapshot() const = 0;
+  // Behind a table's name: read its rows by the primary key and not by an index.
+  virtual std::string_view inKeyOrder() const = 0;
   virtual std::string_view shareLock() const = 0;  // Suffixes of SELECT.
   virtual std::string_view writeLock() const = 0;
   virtual std::string_view writeLockNoWait() const = 0;

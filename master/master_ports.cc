@@ -293,7 +293,7 @@ Result<api::VerifyView> MasterPorts::verify() {
   ASSIGN_OR_RETURN(const auto before, look());
   Snapshot stored;
   RETURN_IF_ERROR(readers_.with([&](dao::Reader& reader) {
-    return reader.liveTasks(0, TaskId{INT64_MAX}, [&](const dao::LiveTask& task) {
+    return reader.liveTasks({}, [&](const dao::LiveTask& task) {
       stored.emplace(task.state.id, Seen{task.state.status, task.state.attempt});
       return true;
     });

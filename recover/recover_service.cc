@@ -15,8 +15,7 @@ constexpr size_t kChunkTasks = 1'024;
 }  // namespace
 
 struct RecoverService::Range {
-  TaskId from = 0;
-  TaskId before = 0;
+  dao::LiveRange ids;
   std::unique_ptr<dao::Reader> reader;
   std::deque<std::vector<RecoveredTask>> chunks;  // None ever grows beyond its first allocation.
   std::vector<RecoveredTask*> dispatched;         // Their specifications are needed.
@@ -42,7 +41,7 @@ struct RecoverService::Range {
 };
 
 Status RecoverService::readRange(Range& range, std::stop_token stop) {
-  RETURN_IF_ERROR(range.reader->liveTasks(range.from, range.before, [&](const dao::LiveTask& live) {
+  RETURN_IF_ERROR(range.reader->liveTasks(range.ids, [&](const dao::LiveTask& live) {
     RecoveredTask& task = range.add();
     task.state = live.state;
     task.policy = range.intern(live.policy);
@@ -97,13 +96,12 @@ Status RecoverService::takeTasks(Range& range, RecoverySink& sink, RecoveryCount
 Result<RecoveryCounts> RecoverService::recover(RecoverySink& sink, std::stop_token stop) {
   RecoveryCounts counts;
   const auto first_reader = database_.makeReader();
-  ASSIGN_OR_RETURN(const auto bounds, first_reader->liveRangeBounds(threads_));
-  std::vector<Range> ranges(bounds.size());
+  ASSIGN_OR_RETURN(const auto parts, first_reader->liveRanges(threads_));
+  std::vector<Range> ranges(parts.size());
   std::vector<NamedThread> threads;
   for (size_t i = 0; i < ranges.size(); ++i) {
     Range& range = ranges[i];
-    range.from = bounds[i];
-    range.before = i + 1 < bounds.size() ? bounds[i + 1] : TaskId{INT64_MAX};
+    range.ids = parts[i];
     range.reader = database_.makeReader();
     threads.emplace_back("recover", [this, &range, stop](std::stop_token) {
       range.result = readRange(range, stop);

@@ -15,6 +15,7 @@ class MysqlBackend final : public SqlBackend {
   std::string_view beginSnapshot() const override {
     return "START TRANSACTION WITH CONSISTENT SNAPSHOT";
   }
+  std::string_view inKeyOrder() const override { return " FORCE INDEX(PRIMARY)"; }
   std::string_view shareLock() const override { return " LOCK IN SHARE MODE"; }
   std::string_view writeLock() const override { return " FOR UPDATE"; }
   std::string_view writeLockNoWait() const override { return " FOR UPDATE NOWAIT"; }

@@ -361,27 +361,27 @@ class FakeDatabase final : public dao::Database {
         return found;
       });
     }
-    Result<std::vector<TaskId>> liveRangeBounds(uint32_t ranges) override {
-      return read([&](const Rows& rows) -> Result<std::vector<TaskId>> {
+    Result<std::vector<dao::LiveRange>> liveRanges(uint32_t count) override {
+      return read([&](const Rows& rows) -> Result<std::vector<dao::LiveRange>> {
         std::vector<TaskId> ids;
         for (const auto& [id, task] : rows.tasks) {
           if (!isTerminal(task.state.status)) ids.push_back(id);
         }
-        std::vector<TaskId> bounds;
-        for (uint32_t i = 0; i < ranges; ++i) {
-          const size_t at = ids.size() * i / ranges;
-          if (at < ids.size() && (bounds.empty() || bounds.back() != ids[at])) {
-            bounds.push_back(ids[at]);
-          }
+        std::vector<dao::LiveRange> ranges;
+        for (uint32_t i = 0; i < count; ++i) {
+          const size_t at = ids.size() * i / count;
+          if (at >= ids.size() || (!ranges.empty() && ranges.back().from == ids[at])) continue;
+          if (!ranges.empty()) ranges.back().before = ids[at];
+          ranges.push_back({.from = ids[at]});
         }
-        return bounds;
+        return ranges;
       });
     }
-    Status liveTasks(TaskId from, TaskId before,
+    Status liveTasks(const dao::LiveRange& range,
                      const std::function<bool(const dao::LiveTask&)>& take) override {
       return read([&](const Rows& rows) -> Result<int> {
-               for (auto it = rows.tasks.lower_bound(from);
-                    it != rows.tasks.end() && it->first < before; ++it) {
+               for (auto it = rows.tasks.lower_bound(range.from);
+                    it != rows.tasks.end() && it->first < range.before; ++it) {
                  if (isTerminal(it->second.state.status)) continue;
                  dao::LiveTask live;
                  live.state = it->second.state;

@@ -118,19 +118,18 @@ class Bench {
   void scan(uint32_t ranges) {
     for (int round = 0; round < 2; ++round) {
       const BootTime start = SystemClock().bootNow();
-      const auto bounds = database_.makeReader()->liveRangeBounds(ranges);
-      require(bounds.status());
+      const auto parts = database_.makeReader()->liveRanges(ranges);
+      require(parts.status());
       const double bounds_seconds = secondsSince(start);
       std::vector<std::thread> threads;
-      std::vector<uint64_t> counts(bounds->size());
-      for (size_t i = 0; i < bounds->size(); ++i) {
+      std::vector<uint64_t> counts(parts->size());
+      for (size_t i = 0; i < parts->size(); ++i) {
         threads.emplace_back([&, i] {
-          const TaskId before = i + 1 < bounds->size() ? (*bounds)[i + 1] : 0;
-          require(database_.makeReader()->liveTasks((*bounds)[i], before,
-                                                    [&counts, i](const dao::LiveTask&) {
-                                                      ++counts[i];
-                                                      return true;
-                                                    }));
+          require(
+              database_.makeReader()->liveTasks((*parts)[i], [&counts, i](const dao::LiveTask&) {
+                ++counts[i];
+                return true;
+              }));
         });
       }
       for (std::thread& thread : threads) thread.join();

@@ -62,7 +62,7 @@ TEST_P(DaoLink, IdleConnectionsAreReplacedUnseen) {
   ASSERT_OK(sharedServer().admin("KILL USER baton_ro"));
   insert({sampleTask(2)});
   EXPECT_TRUE(reader_->task(2)->has_value());
-  EXPECT_OK(reader_->liveTasks(0, 0, [](const LiveTask&) { return true; }));
+  EXPECT_OK(reader_->liveTasks({}, [](const LiveTask&) { return true; }));
   EXPECT_OK(epochs_->read());
   EXPECT_OK(epochs_->setState(1, EpochState::Active));
 }

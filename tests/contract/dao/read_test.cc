@@ -154,7 +154,7 @@ TEST_P(DaoContract, CountsByStatus) {
 
 // Recovery sees each live task once, whole, with its open attempt, in rising order.
 TEST_P(DaoContract, LiveScanGivesEveryLiveTaskOnceInRanges) {
-  EXPECT_TRUE(reader_->liveRangeBounds(4)->empty());
+  EXPECT_TRUE(reader_->liveRanges(4)->empty());
   std::vector<TaskRecord> tasks;
   std::vector<AttemptRecord> attempts;
   for (TaskId id = 1; id <= 500; ++id) {
@@ -175,16 +175,16 @@ TEST_P(DaoContract, LiveScanGivesEveryLiveTaskOnceInRanges) {
   ASSERT_OK(txn->storeAttempts(attempts));
   ASSERT_OK(txn->commit());
 
-  const auto bounds = reader_->liveRangeBounds(4);
-  ASSERT_OK(bounds);
-  ASSERT_EQ(bounds->size(), 4u);
-  EXPECT_EQ(bounds->front(), 3u);
+  const auto ranges = reader_->liveRanges(4);
+  ASSERT_OK(ranges);
+  ASSERT_EQ(ranges->size(), 4u);
+  EXPECT_EQ(ranges->front().from, 3u);
   TaskId last = 0;
   size_t seen = 0;
-  for (size_t i = 0; i < bounds->size(); ++i) {
-    const TaskId before = i + 1 < bounds->size() ? (*bounds)[i + 1] : 0;
+  for (const LiveRange& range : *ranges) {
+    EXPECT_TRUE(range.dense);
     size_t in_range = 0;
-    ASSERT_OK(reader_->liveTasks((*bounds)[i], before, [&](const LiveTask& live) {
+    ASSERT_OK(reader_->liveTasks(range, [&](const LiveTask& live) {
       const TaskId id = live.state.id;
       EXPECT_GT(id, last);
       last = id;
@@ -204,17 +204,45 @@ TEST_P(DaoContract, LiveScanGivesEveryLiveTaskOnceInRanges) {
     EXPECT_NEAR(static_cast<double>(in_range), 100, 2);
   }
   EXPECT_EQ(seen, 400u);
-  EXPECT_EQ(reader_->liveRangeBounds(1'000)->size(), 400u);
+  EXPECT_EQ(reader_->liveRanges(1'000)->size(), 400u);
+}
+
+// Few live tasks among many that ended are found by the index, and found all the same.
+TEST_P(DaoContract, LiveScanFindsFewAmongMany) {
+  std::vector<TaskRecord> tasks;
+  for (TaskId id = 1; id <= 300; ++id) {
+    TaskRecord task = sampleTask(id);
+    if (id % 100 != 0) task.state.status = TaskStatus::Finished;
+    tasks.push_back(task);
+  }
+  auto txn = begin();
+  ASSERT_OK(txn->insertTasks(tasks));
+  ASSERT_OK(txn->commit());
+  const auto ranges = reader_->liveRanges(3);
+  ASSERT_OK(ranges);
+  ASSERT_EQ(ranges->size(), 3u);
+  std::vector<TaskId> seen;
+  for (LiveRange range : *ranges) {
+    EXPECT_EQ(range.dense, range.from == 300) << range.from;
+    for (const bool dense : {false, true}) {
+      range.dense = dense;
+      ASSERT_OK(reader_->liveTasks(range, [&seen](const LiveTask& live) {
+        seen.push_back(live.state.id);
+        return true;
+      }));
+    }
+  }
+  EXPECT_EQ(seen, (std::vector<TaskId>{100, 100, 200, 200, 300, 300}));
 }
 
 // A scan that its caller stops leaves the connection usable.
 TEST_P(DaoContract, LiveScanStopsWhenAsked) {
   insert({sampleTask(1), sampleTask(2), sampleTask(3)});
   int seen = 0;
-  EXPECT_CODE(reader_->liveTasks(0, 0, [&seen](const LiveTask&) { return ++seen < 2; }), Cancelled);
+  EXPECT_CODE(reader_->liveTasks({}, [&seen](const LiveTask&) { return ++seen < 2; }), Cancelled);
   EXPECT_EQ(seen, 2);
   EXPECT_OK(reader_->task(1));
-  EXPECT_OK(reader_->liveTasks(0, UINT64_MAX, [](const LiveTask&) { return true; }));
+  EXPECT_OK(reader_->liveTasks({.before = UINT64_MAX}, [](const LiveTask&) { return true; }));
 }
 
 // A stored number that no enumerator has is reported with the row's name, not guessed.
@@ -224,7 +252,7 @@ TEST_P(DaoContract, UnknownStoredEnumerationIsCorruptAndNamed) {
   const auto page = reader_->tasks({}, 0, 10);
   EXPECT_CODE(page, Corrupt);
   EXPECT_NE(page.error().message().find("task 2"), std::string::npos);
-  EXPECT_CODE(reader_->liveTasks(0, 0, [](const LiveTask&) { return true; }), Corrupt);
+  EXPECT_CODE(reader_->liveTasks({}, [](const LiveTask&) { return true; }), Corrupt);
   EXPECT_OK(reader_->task(1));
 }
 
