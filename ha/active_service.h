@@ -38,7 +38,8 @@ class IMasterActiveService {
   // Flips the permission; at most 1 ms, any thread.
   virtual void freeze(const std::string& why) noexcept = 0;
   // Goes on after a freeze. A changed epoch (re-affirmed) takes effect from the next batch on.
-  virtual void resume(const Leadership& leadership) noexcept = 0;
+  // False: it can't (what it knows may be wrong by now) and has to be demoted.
+  virtual bool resume(const Leadership& leadership) noexcept = 0;
   // Stops accepting and dispatching and commits what is decided. False: the deadline came first.
   virtual bool drain(BootTime deadline) = 0;
   // Ends the active role, drops the live state and closes its connections. Any state.

@@ -45,7 +45,7 @@ void ElectionStepper::on(const MembersReply& event) {
   if (event.code == CoordCode::Ok) {
     s_.members = event.members;
     hastenContending();
-    return;
+    return databaseLost();
   }
   if (commonFailure(event.code, "members")) return;
   if (event.code == CoordCode::Absent) sendJoin({});

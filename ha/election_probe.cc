@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "ha/election_stepper.h"
 
 namespace baton::ha {
@@ -7,6 +9,11 @@ namespace {
 
 constexpr Millis kProbeHoldOff{1000};
 constexpr Millis kPollPeriod{250};
+// ha.md 3.6. Standbys publish once a second what a read showed that began at most a second before,
+// so by then the list of members tells whether they miss the database as well.
+constexpr Millis kDatabaseLimit{3000};
+// A read that takes longer than this shows no working database.
+constexpr Millis kProbeSlow{500};
 
 }  // namespace
 
@@ -58,6 +65,31 @@ void ElectionStepper::on(const ProbeReply& event) {
   }
 }
 
+bool ElectionStepper::databaseOk() const {
+  const PendingRequest& probe = s_.pending[static_cast<size_t>(RequestKind::Probe)];
+  return s_.database_ok && (probe.id == 0 || now_ - probe.sent <= kProbeSlow);
+}
+
+void ElectionStepper::databaseSeen(BootTime at) {
+  timer(TimerKind::DatabaseLimit) = at + kDatabaseLimit;
+  s_.database_lost = false;
+}
+
+void ElectionStepper::databaseLimit() {
+  if (!s_.hasRole()) return;
+  arm(TimerKind::DatabaseLimit, kPollPeriod * 4);
+  s_.database_lost = true;
+  requestMembers();
+}
+
+// Only if others can do better: a takeover would help nobody while the database is down for all.
+void ElectionStepper::databaseLost() {
+  if (!std::exchange(s_.database_lost, false) || !s_.hasRole() || !otherCandidateExists()) return;
+  s_.alarm = "the database can be reached by others, but not from here";
+  loseRole(s_.alarm);
+  s_.rejoin_hold_off = kDatabaseLimit;
+}
+
 void ElectionStepper::probedInPromote(const ProbeReply& reply) {
   if (s_.stage != PromoteStage::BumpVerify) return;
   if (!probeCounts(reply)) return sendProbe();
@@ -76,7 +108,7 @@ void ElectionStepper::probedInRole(const ProbeReply& reply) {
   if (!probeCounts(reply)) {
     return arm(TimerKind::Poll, Millis(0));  // Started before the freeze.
   }
-  s_.verified_at = pending(RequestKind::Probe).sent;
+  databaseSeen(pending(RequestKind::Probe).sent);
   if (s_.phase == FailoverState::Frozen) resumeRole();
 }
 

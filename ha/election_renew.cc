@@ -5,7 +5,7 @@
 namespace baton::ha {
 namespace {
 
-constexpr Millis kStandbyRenewPeriod{2000};
+constexpr Millis kStandbyRenewPeriod{1000};
 
 }  // namespace
 
@@ -15,7 +15,7 @@ MemberRecord ElectionStepper::selfRecord() const {
           .priority = config_.priority,
           .eligible = config_.eligible,
           .seen_epoch = s_.view ? s_.view->epoch : 0,
-          .database_ok = s_.database_ok,
+          .database_ok = databaseOk(),
           .czxid = 0};
 }
 

@@ -41,6 +41,7 @@ void ElectionStepper::enterPromoting(uint64_t epoch, const std::string& how) {
                    .lock_ms = millisBetween(s_.acquire_started, now_),
                    .bump_ms = 0};
   s_.stage = PromoteStage::Confirm;
+  s_.doubt.clear();
   disarm(TimerKind::Contend);
   disarm(TimerKind::HoldOff);
   arm(TimerKind::PromoteLimit, kPromoteLimit);
@@ -114,8 +115,10 @@ void ElectionStepper::becomeActive() {
   enter(FailoverState::Active, s_.leadership.reason);
   arm(TimerKind::Renew, Millis(0));
   arm(TimerKind::Poll, Millis(0));
+  databaseSeen(now_);
   timer(TimerKind::LeaseEnd) = s_.lease_until;
   if (s_.lease_until <= now_) leaseEnded();
+  if (!s_.doubt.empty()) freeze(s_.doubt);
 }
 
 // The lock can no longer be proven; the epoch row alone says whether to go on.
@@ -147,15 +150,22 @@ void ElectionStepper::roleView() {
 }
 
 void ElectionStepper::on(const TimeJumped& event) {
-  if (s_.hasRole()) freeze(fmt::format("the clock jumped by {} ms", event.gap_ms));
+  doubtRole(fmt::format("the clock jumped by {} ms", event.gap_ms));
 }
 
 void ElectionStepper::on(const EpochDoubted& event) {
-  if (!s_.hasRole()) return;
-  freeze(fmt::format("{} named epoch {}", event.source, event.seen_epoch));
+  doubtRole(fmt::format("{} named epoch {}", event.source, event.seen_epoch));
+}
+
+// During a promotion the service may have been frozen by whoever had the doubt, so this must lead
+// to a resume later on.
+void ElectionStepper::doubtRole(const std::string& why) {
+  if (s_.phase == FailoverState::Promoting) s_.doubt = why;
+  if (s_.hasRole()) freeze(why);
 }
 
 void ElectionStepper::on(const ServiceFailed& event) {
+  if (s_.phase == FailoverState::Promoting) return promoteFailed(event.why);
   if (!s_.hasRole()) return;
   s_.alarm = event.why;
   freeze(event.why);
@@ -202,8 +212,8 @@ void ElectionStepper::demote(const std::string& why, bool release, AfterDemote a
   s_.after_demote = s_.stopping ? AfterDemote::Stop : after;
   s_.release_wanted = release;
   s_.rejoin_hold_off = Millis(0);
-  for (const TimerKind kind :
-       {TimerKind::PromoteLimit, TimerKind::BumpRetry, TimerKind::LeaseEnd, TimerKind::Poll}) {
+  for (const TimerKind kind : {TimerKind::PromoteLimit, TimerKind::BumpRetry, TimerKind::LeaseEnd,
+                               TimerKind::Poll, TimerKind::DatabaseLimit}) {
     disarm(kind);
   }
   forget(RequestKind::Bump);

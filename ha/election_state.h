@@ -35,7 +35,8 @@ enum class TimerKind : uint8_t {
   ViewRetry,
   Renew,  // Next write of the own member node.
   LeaseEnd,
-  Poll,  // Next read of the epoch row.
+  Poll,           // Next read of the epoch row.
+  DatabaseLimit,  // The active has not reached the database for too long.
   BumpRetry,
   PromoteLimit,
   MembersRefresh,
@@ -119,10 +120,11 @@ struct ElectionState {
   Leadership leadership;      // epoch 0: none.
   dao::EpochClaim claim;
   PromoteStage stage = PromoteStage::None;
+  std::string doubt;  // Arisen while promoting: to be verified before anything acts.
   BootTime acquire_started{};
   BootTime lock_at{};
   BootTime lease_until{};
-  BootTime verified_at{};  // Start of the last read that showed the row as ours.
+  bool database_lost = false;  // Out of reach for too long; the members' answer decides.
   AfterDemote after_demote = AfterDemote::Rejoin;
   bool release_wanted = false;
   Millis rejoin_hold_off{0};

@@ -122,6 +122,8 @@ void ElectionStepper::fire(TimerKind kind) {
     case TimerKind::Poll:
       if (s_.hasRole()) sendProbe();
       return;
+    case TimerKind::DatabaseLimit:
+      return databaseLimit();
     case TimerKind::BumpRetry:
       if (s_.stage == PromoteStage::Bump) startBump();
       return;

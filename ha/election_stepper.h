@@ -75,6 +75,10 @@ class ElectionStepper {
   bool probeCounts(const ProbeReply& reply) const { return reply.id >= s_.probe_min_id; }
   void probedInPromote(const ProbeReply& reply);
   void probedInRole(const ProbeReply& reply);
+  bool databaseOk() const;
+  void databaseSeen(BootTime at);
+  void databaseLimit();
+  void databaseLost();
 
   // The role (election_role.cc).
   void on(const BumpReply& event);
@@ -92,6 +96,7 @@ class ElectionStepper {
   void roleView();
   void becomeActive();
   void resumeRole();
+  void doubtRole(const std::string& why);
   void freeze(const std::string& why);
   void loseRole(const std::string& why);
   void demote(const std::string& why, bool release, AfterDemote after);

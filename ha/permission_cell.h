@@ -22,6 +22,10 @@ class PermissionCell {
     word_.store(word_.load(std::memory_order_relaxed) & ~uint64_t{1}, std::memory_order_release);
     return ++suspensions_;
   }
+  uint64_t suspensions() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return suspensions_;
+  }
   // `seen`: the newest suspension that the decision behind this has taken into account.
   void publish(uint64_t epoch, bool may_act, uint64_t seen) noexcept {
     const std::lock_guard lock(mutex_);
@@ -31,7 +35,7 @@ class PermissionCell {
 
  private:
   std::atomic<uint64_t> word_{0};
-  std::mutex mutex_;  // Between writers only.
+  mutable std::mutex mutex_;  // Between writers only.
   uint64_t suspensions_ = 0;
 };
 

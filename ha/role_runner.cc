@@ -102,8 +102,10 @@ void RoleRunner::runPromote(const StartPromote& job, const std::stop_token& canc
   sink_(PromoteReply{job.id, status.error().code(), status.error().message()});
 }
 
-void RoleRunner::resume(const ResumeService& job) {
-  enqueue([this, job] { service_.resume(job.leadership); });
+void RoleRunner::resume(std::function<bool()> go) {
+  enqueue([this, go = std::move(go)] {
+    if (!go()) sink_(ServiceFailed{"the service cannot go on with what it knows", false});
+  });
 }
 
 void RoleRunner::drain(const StartDrain& job) {

@@ -28,7 +28,8 @@ class RoleRunner {
 
   void bump(const StartBump& job);
   void promote(const StartPromote& job);
-  void resume(const ResumeService& job);
+  // `go` resumes the service, unless that is out of date; false: the service can't go on.
+  void resume(std::function<bool()> go);
   void drain(const StartDrain& job);
   // Also cancels a promote that runs or waits.
   void demote(const StartDemote& job);

@@ -74,8 +74,7 @@ Status ZkFailover::start(IMasterActiveService& service) {
   elector_ = NamedThread("ha_elector", [this](std::stop_token stop) { run(stop); });
   LivenessGuard::Hooks hooks;
   hooks.jumped = [this](Millis gap) {
-    const uint64_t suspension = permission_.suspend();
-    service_->freeze("time jump");
+    const uint64_t suspension = suspend("time jump");
     post({TimeJumped{gap.count()}, suspension});
   };
   hooks.progress = [this] { return elector_turns_.load(std::memory_order_relaxed); };
@@ -116,13 +115,21 @@ void ZkFailover::onHigherEpoch(uint64_t seen_epoch) noexcept {
 }
 
 void ZkFailover::doubtEpoch(uint64_t seen_epoch, const std::string& source) {
-  const uint64_t suspension = permission_.suspend();
+  const uint64_t suspension = suspend();
   post({EpochDoubted{seen_epoch, source}, suspension});
 }
 
 void ZkFailover::onServiceFailure(const std::string& why, bool give_up_lock) noexcept {
-  const uint64_t suspension = permission_.suspend();
+  const uint64_t suspension = suspend();
   post({ServiceFailed{why, give_up_lock}, suspension});
+}
+
+uint64_t ZkFailover::suspend(const std::string& freeze_why) {
+  const std::lock_guard lock(freeze_mutex_);
+  ++freezes_;
+  const uint64_t suspension = permission_.suspend();
+  if (!freeze_why.empty()) service_->freeze(freeze_why);
+  return suspension;
 }
 
 void ZkFailover::post(Item item) {
@@ -187,10 +194,23 @@ void ZkFailover::execute(const Action& action) {
   } else if (const auto* demote = std::get_if<StartDemote>(&action)) {
     role_->demote(*demote);
   } else if (const auto* freeze = std::get_if<FreezeService>(&action)) {
+    const std::lock_guard lock(freeze_mutex_);
+    ++freezes_;
     service_->freeze(freeze->why);
   } else if (const auto* resume = std::get_if<ResumeService>(&action)) {
-    role_->resume(*resume);
+    startResume(resume->leadership);
   }
+}
+
+// What was verified is out of date as soon as something newer took the permission away: that will
+// be verified in its turn, and resumed then.
+void ZkFailover::startResume(const Leadership& leadership) {
+  const std::lock_guard lock(freeze_mutex_);
+  if (permission_.suspensions() != seen_suspension_) return;
+  role_->resume([this, leadership, known = freezes_] {
+    const std::lock_guard inner(freeze_mutex_);
+    return freezes_ != known || service_->resume(leadership);
+  });
 }
 
 void ZkFailover::logChange(const ElectionState& before) const {

@@ -72,6 +72,9 @@ class ZkFailover final : public Failover {
   void run(const std::stop_token& stop);
   void process(const Event& event);
   void execute(const Action& action);
+  // Takes the permission away; what was about to be resumed is not.
+  uint64_t suspend(const std::string& freeze_why = {});
+  void startResume(const Leadership& leadership);
   void logChange(const ElectionState& before) const;
   void publish();
   Snapshot makeSnapshot() const;
@@ -84,6 +87,9 @@ class ZkFailover final : public Failover {
   IMasterActiveService* service_ = nullptr;  // Set by start().
   PermissionCell permission_;
   std::atomic<uint64_t> elector_turns_{0};
+
+  std::mutex freeze_mutex_;  // Held while the service is frozen or resumed.
+  uint64_t freezes_ = 0;     // Guarded by freeze_mutex_: what makes a resume out of date.
 
   // The elector's.
   ElectionState state_;

@@ -1,6 +1,7 @@
 #include "master/active_term.h"
 
 #include <condition_variable>
+#include <future>
 #include <mutex>
 
 #include "common/base/log.h"
@@ -113,7 +114,16 @@ Status ActiveTerm::onStart() {
   RETURN_IF_ERROR(CompositeService::onStart());
   if (stop_.stop_requested()) return Error(ErrorCode::Cancelled, "promotion was stopped");
   stopPoint("before_gates");
-  onDispatcher([this] {
+  RETURN_IF_ERROR(openGates());
+  open_.store(true, std::memory_order_release);
+  return {};
+}
+
+// Whoever froze the term while it started resumes it later; until then the gates stand open before
+// a dispatcher that stands still.
+Status ActiveTerm::openGates() {
+  const auto opened = std::make_shared<std::promise<void>>();
+  dispatcher_.resume([this, opened] {
     finishOrphanedCallbacks();
     heartbeats_.openGate();
     picker_.open();
@@ -121,8 +131,13 @@ Status ActiveTerm::onStart() {
     watchdog_.start(listening_since_);
     updater_.start();
     commands_.open();
+    if (frozen_at_us_.load() != 0) dispatcher_.freeze();
+    opened->set_value();
   });
-  open_.store(true, std::memory_order_release);
+  const auto done = opened->get_future();
+  while (done.wait_for(Millis(50)) != std::future_status::ready) {
+    if (stop_.stop_requested()) return Error(ErrorCode::Cancelled, "promotion was stopped");
+  }
   return {};
 }
 
@@ -247,19 +262,21 @@ void ActiveTerm::commandWithRow(TaskId id, api::TaskCommand command, bool force,
 }
 
 void ActiveTerm::freeze() {
-  dispatcher_.freeze();
-  writer_.freeze();
   int64_t unset = 0;
   frozen_at_us_.compare_exchange_strong(unset, toMicros(environment_.clock.bootNow()));
+  dispatcher_.freeze();
+  writer_.freeze();
 }
 
-void ActiveTerm::resume(const ha::Leadership& leadership) {
+bool ActiveTerm::resume(const ha::Leadership& leadership) {
+  if (writer_.halted()) return false;
   epoch_.store(leadership.epoch);
   const int64_t since = frozen_at_us_.exchange(0);
   const Micros gap =
       since == 0 ? Micros(0) : Micros(toMicros(environment_.clock.bootNow()) - since);
   writer_.resume();
   dispatcher_.resume([this, gap] { watchdog_.onGap(gap); });
+  return true;
 }
 
 bool ActiveTerm::drain(BootTime deadline) {

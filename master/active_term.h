@@ -63,7 +63,8 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   bool inspect(std::function<void()> look, Millis limit = Seconds(2));
 
   void freeze();
-  void resume(const ha::Leadership& leadership);
+  // False: the writer has halted, so that the memory is ahead of the database for good.
+  bool resume(const ha::Leadership& leadership);
   // Stops accepting and dispatching and makes what is decided durable.
   bool drain(BootTime deadline);
 
@@ -94,6 +95,7 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   Status onStart() override;
   void onStop() noexcept override;
   Status recoverState();
+  Status openGates();
   void closeGates();
   void finishOrphanedCallbacks();
   // Runs on the dispatcher thread and waits; for gates. Does nothing if the thread is gone.

@@ -64,10 +64,6 @@ void MasterActiveService::recordTakeover(const ha::Leadership& leadership, const
   row.tasks_loaded = static_cast<int64_t>(term.recovered().tasks);
   row.attempts_in_doubt = static_cast<int64_t>(term.recovered().attempts_in_doubt);
   const auto store = environment_.database.makeEpochStore();
-  if (const Status state = store->setState(leadership.epoch, dao::EpochState::Active);
-      !state.ok()) {
-    logWarn("epoch_state_not_stored", field("error", state.text()));
-  }
   if (const Status stored = store->recordTakeover(row); !stored.ok()) {
     logWarn("takeover_not_recorded", field("error", stored.text()));
   }
@@ -84,12 +80,13 @@ void MasterActiveService::freeze(const std::string& why) noexcept {
   }
 }
 
-void MasterActiveService::resume(const ha::Leadership& leadership) noexcept {
-  if (const auto term = this->term()) {
-    term->resume(leadership);
-    environment_.metrics.setRole(true, leadership.epoch);
-    logInfo("resumed", field("node", options_.node_id), field("epoch", leadership.epoch));
-  }
+bool MasterActiveService::resume(const ha::Leadership& leadership) noexcept {
+  const auto term = this->term();
+  if (term == nullptr) return true;
+  if (!term->resume(leadership)) return false;
+  environment_.metrics.setRole(true, leadership.epoch);
+  logInfo("resumed", field("node", options_.node_id), field("epoch", leadership.epoch));
+  return true;
 }
 
 bool MasterActiveService::drain(BootTime deadline) {

@@ -32,7 +32,7 @@ class MasterActiveService final : public ha::IMasterActiveService, private TermL
 
   Status promote(const ha::Leadership& leadership, std::stop_token stop) override;
   void freeze(const std::string& why) noexcept override;
-  void resume(const ha::Leadership& leadership) noexcept override;
+  bool resume(const ha::Leadership& leadership) noexcept override;
   bool drain(BootTime deadline) override;
   void demote(const std::string& why, BootTime deadline) override;
   ha::Health health() const noexcept override;

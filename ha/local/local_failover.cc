@@ -92,6 +92,11 @@ Result<dao::EpochStore*> LocalFailover::store() {
 }
 
 Status LocalFailover::takeRole(const std::stop_token& stop) {
+  {
+    const std::lock_guard lock(mutex_);
+    requests_ = {};  // What comes from here on concerns the new role.
+    seen_suspension_ = suspension_;
+  }
   setState(FailoverState::Promoting, {});
   const BootTime began = clock_.bootNow();
   ASSIGN_OR_RETURN(dao::EpochStore* const rows, store());
@@ -129,8 +134,6 @@ Status LocalFailover::takeRole(const std::stop_token& stop) {
                .node_id = options_.node_id,
                .address = options_.address,
                .since = clock_.wallNow()};
-    requests_ = {};
-    seen_suspension_ = suspension_;
   }
   logInfo("ha_local_active", field("epoch", leadership_.epoch));
   setState(FailoverState::Active, {});
@@ -159,14 +162,21 @@ std::string LocalFailover::holdRole(const std::stop_token& stop) {
       }
       if (frozen) {
         frozen = false;
-        seen_suspension_ = suspension;  // Of a later one the next turn knows.
-        service_->resume(leadership_);
+        seen_suspension_ = suspension;
+        if (!resumeUnless(suspension)) return "the service cannot go on with what it knows";
         setState(FailoverState::Active, {});
       }
     }
     waitFor(stop, kLocalPollPeriod);
   }
   return "stop";
+}
+
+// Of what took the permission away since `suspension` the next turn knows. False: the service
+// can't go on.
+bool LocalFailover::resumeUnless(uint64_t suspension) {
+  const std::lock_guard lock(mutex_);
+  return suspension_ != suspension || service_->resume(leadership_);
 }
 
 void LocalFailover::endRole(const std::string& why, bool in_order) {
@@ -201,14 +211,12 @@ void LocalFailover::setState(FailoverState state, const std::string& alarm) {
 // Takes the permission away before anything else happens; the role thread verifies and gives it
 // back.
 void LocalFailover::suspend(const std::string& why) {
-  {
-    const std::lock_guard lock(mutex_);
-    suspension_ = permission_.suspend();
-    requests_.verify = true;
-    if (stats_.state == FailoverState::Active) ++stats_.freezes;
-    wake_.notify_all();
-  }
+  const std::lock_guard lock(mutex_);
+  suspension_ = permission_.suspend();
+  requests_.verify = true;
+  if (stats_.state == FailoverState::Active) ++stats_.freezes;
   service_->freeze(why);
+  wake_.notify_all();
 }
 
 void LocalFailover::waitFor(const std::stop_token& stop, Millis time) {

@@ -54,6 +54,7 @@ class LocalFailover final : public Failover {
   Status takeRole(const std::stop_token& stop);
   // Returns when the role is to be given up, with the reason.
   std::string holdRole(const std::stop_token& stop);
+  bool resumeUnless(uint64_t suspension);
   void endRole(const std::string& why, bool in_order);
   void setState(FailoverState state, const std::string& alarm);
   void suspend(const std::string& why);

@@ -69,6 +69,8 @@ class StateWriter final : public Service {
   bool acceptsWork() const { return !outage_.load(std::memory_order_relaxed); }
   // The same for people: StorageFull or Unavailable while nothing can be written.
   Status acceptance() const;
+  // Ended by a fence or a bug: nothing that is published from then on will become durable.
+  bool halted() const { return halted_.load(std::memory_order_acquire); }
   // While frozen no transaction begins.
   void freeze();
   void resume();
@@ -124,6 +126,7 @@ class StateWriter final : public Service {
   std::atomic<bool> storage_full_{false};  // What the outage is about.
   std::atomic<uint64_t> batch_number_{0};
   std::atomic<uint64_t> progress_{0};
+  std::atomic<bool> halted_{false};
 
   // Dispatcher thread only.
   std::vector<Operation> collecting_;
@@ -141,7 +144,6 @@ class StateWriter final : public Service {
   std::unordered_set<uint64_t> blocked_keys_;
   BootTime blocked_due_{};
   BootTime outage_since_{};
-  bool halted_ = false;
 
   NamedThread thread_;
 };

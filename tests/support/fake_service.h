@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "ha/active_service.h"
 
@@ -19,10 +20,14 @@ class FakeService final : public ha::IMasterActiveService {
     const std::lock_guard lock(mutex_);
     leadership_ = leadership;
     ++promotes_;
+    if (during_promote_) std::exchange(during_promote_, nullptr)();
     return fail_promote_ ? Status(Error::unavailable("told to fail")) : Status();
   }
   void freeze(const std::string&) noexcept override { ++freezes_; }
-  void resume(const ha::Leadership&) noexcept override { ++resumes_; }
+  bool resume(const ha::Leadership&) noexcept override {
+    ++resumes_;
+    return !fail_resume_;
+  }
   bool drain(BootTime) override {
     ++drains_;
     return true;
@@ -35,12 +40,19 @@ class FakeService final : public ha::IMasterActiveService {
   int drains() const { return drains_; }
   int resumes() const { return resumes_; }
   void failPromote(bool fail) { fail_promote_ = fail; }
+  void failResume(bool fail) { fail_resume_ = fail; }
+  // Runs inside promote(), as something that happens meanwhile.
+  void duringPromote(std::function<void()> what) {
+    const std::lock_guard lock(mutex_);
+    during_promote_ = std::move(what);
+  }
 
  private:
   std::mutex mutex_;
   ha::Leadership leadership_;
   std::atomic<int> promotes_{0}, demotes_{0}, drains_{0}, freezes_{0}, resumes_{0};
-  std::atomic<bool> fail_promote_{false};
+  std::atomic<bool> fail_promote_{false}, fail_resume_{false};
+  std::function<void()> during_promote_;  // Guarded by mutex_.
 };
 
 // Polls until the condition holds; false after `limit`.

@@ -14,7 +14,9 @@ namespace baton::test {
 // One master: a ZkFailover with a fake service on a shared epoch table.
 struct TestMaster {
   TestMaster(const std::string& node, const std::string& hosts, FakeEpochTable& table,
-             const std::string& cluster = "it", const std::string& credentials = {}) {
+             const std::string& cluster = "it", const std::string& credentials = {},
+             std::function<void()> during_promote = {}, ha::ZkFailover** made = nullptr) {
+    service.duringPromote(std::move(during_promote));
     ha::ZkFailover::Options options;
     options.node_id = node;
     options.address = node + ":8080";
@@ -27,6 +29,7 @@ struct TestMaster {
         options, clock, [&table]() -> Result<std::unique_ptr<dao::EpochStore>> {
           return std::unique_ptr<dao::EpochStore>(std::make_unique<FakeEpochStore>(table));
         });
+    if (made != nullptr) *made = failover.get();
     started = failover->start(service);
   }
   ~TestMaster() { failover->stop(); }

@@ -363,6 +363,27 @@ TEST_F(ZkFailoverTest, DoubtedEpochIsVerified) {
   EXPECT_EQ((m1_->active() ? m1_ : m2_)->epoch(), 10U);
 }
 
+TEST_F(ZkFailoverTest, DoubtDuringThePromotionIsVerifiedBehindIt) {
+  init();
+  ha::ZkFailover* failover = nullptr;
+  TestMaster early(
+      "m1", hosts(), table_, cluster(), {}, [&] { failover->onHigherEpoch(9); }, &failover);
+  ASSERT_TRUE(eventually([&] { return early.active() && early.mayAct(); }, kLong));
+  EXPECT_EQ(early.service.resumes(), 1);
+  EXPECT_EQ(early.service.demotes(), 0);
+}
+
+// A service that can't go on with what it knows is loaded anew, here or elsewhere.
+TEST_F(ZkFailoverTest, ServiceThatCannotResumeIsDemoted) {
+  init();
+  makePair();
+  m1_->service.failResume(true);
+  m1_->failover->onFenced(0);
+  ASSERT_TRUE(eventually([&] { return m1_->service.demotes() == 1; }, kLong));
+  ASSERT_TRUE(eventually([&] { return oneLeads(*m1_, *m2_); }, kLong));
+  EXPECT_EQ((m1_->active() ? m1_ : m2_)->epoch(), 2U);
+}
+
 size_t entriesOf(const char* directory) {
   return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(directory), {}));
 }

@@ -181,6 +181,122 @@ TEST_F(ElectionRoleTest, TimeJumpFreezesUntilVerified) {
   EXPECT_EQ(count<ha::ResumeService>(), 1U);
 }
 
+// Whatever casts doubt on the role before it is held is verified before anything acts: whoever
+// doubted may have frozen the service, and it must be resumed.
+TEST_F(ElectionRoleTest, DoubtDuringThePromotionIsVerifiedBehindIt) {
+  const std::vector<ha::Event> doubts{ha::TimeJumped{700}, ha::EpochDoubted{9, "test"}};
+  for (const ha::Event& doubt : doubts) {
+    *static_cast<ElectionHarness*>(this) = {};
+    toPromoting();
+    bumpAnswer();
+    send(doubt);
+    EXPECT_EQ(phase(), FailoverState::Promoting);
+    promoteAnswer();
+    EXPECT_EQ(phase(), FailoverState::Frozen);
+    EXPECT_EQ(count<ha::FreezeService>(), 1U);
+    EXPECT_EQ(count<ha::ResumeService>(), 0U);
+    probeAnswer();
+    if (phase() == FailoverState::Frozen) {
+      advance(Millis(1));
+      probeAnswer();  // The first one began before the freeze.
+    }
+    EXPECT_EQ(phase(), FailoverState::Active);
+    EXPECT_EQ(count<ha::ResumeService>(), 1U);
+  }
+}
+
+// The doubt of an earlier promotion says nothing about this one.
+TEST_F(ElectionRoleTest, DoubtEndsWithItsPromotion) {
+  toPromoting();
+  bumpAnswer();
+  send(ha::TimeJumped{700});
+  promoteAnswer(ErrorCode::Unavailable);
+  demoteAnswer();
+  send(ha::ReleaseReply{g(), last<ha::SendRelease>()->id, CoordCode::Ok});
+  lockIsAbsent();
+  viewAnswer();
+  advance(Millis(2000));
+  ASSERT_EQ(phase(), FailoverState::Contending);
+  while (phase() == FailoverState::Contending) probeAnswer();
+  acquireAnswer(CoordCode::Ok);
+  viewAnswer();
+  bumpAnswer();
+  promoteAnswer();
+  EXPECT_EQ(phase(), FailoverState::Active);
+}
+
+TEST_F(ElectionRoleTest, ServiceFailureEndsThePromotion) {
+  toPromoting();
+  bumpAnswer();
+  send(ha::ServiceFailed{"a row was refused", false});
+  EXPECT_EQ(phase(), FailoverState::Demoting);
+  EXPECT_EQ(state.alarm, "a row was refused");
+  promoteAnswer();  // Too late.
+  EXPECT_EQ(phase(), FailoverState::Demoting);
+  demoteAnswer();
+  EXPECT_EQ(count<ha::SendRelease>(), 1U);
+}
+
+// 3.6: the active alone misses the database; somebody who has it shall lead.
+TEST_F(ElectionRoleTest, ActiveWithoutADatabaseGivesWayToOneThatHasIt) {
+  for (const bool hangs : {false, true}) {
+    *static_cast<ElectionHarness*>(this) = {};
+    addMember("m2", 100, 9);
+    addMember("m1", 100, 2);
+    toActive();
+    for (int i = 0; i < 29; ++i) {
+      if (!hangs) probeFails();
+      advanceRenewing(Millis(100));
+    }
+    EXPECT_EQ(phase(), FailoverState::Active);
+    forget();
+    advanceRenewing(Millis(200));
+    membersAnswer();
+    EXPECT_EQ(phase(), FailoverState::Demoting);
+    EXPECT_EQ(count<ha::FreezeService>(), 1U);
+    demoteAnswer();
+    EXPECT_EQ(count<ha::SendRelease>(), 1U);
+    send(ha::ReleaseReply{g(), last<ha::SendRelease>()->id, CoordCode::Ok});
+    lockIsAbsent();
+    viewAnswer();
+    EXPECT_EQ(phase(), FailoverState::Standby);  // Leaves the others time to come first.
+  }
+}
+
+TEST_F(ElectionRoleTest, DatabaseThatIsAwayForAllChangesNoRole) {
+  addMember("m1", 100, 2);
+  addMember("m2", 100, 9);
+  members.back().database_ok = false;
+  toActive();
+  for (int i = 0; i < 200; ++i) {
+    probeFails();
+    advanceRenewing(Millis(100));
+    if (state.pending[static_cast<size_t>(ha::RequestKind::Members)].id != 0) membersAnswer();
+  }
+  EXPECT_EQ(phase(), FailoverState::Active);
+  probeAnswer();
+  advanceRenewing(Millis(100));
+  members.back().database_ok = true;  // Both have it again.
+  for (int i = 0; i < 100; ++i) {
+    if (state.pending[static_cast<size_t>(ha::RequestKind::Probe)].id != 0) probeAnswer();
+    advanceRenewing(Millis(100));
+    if (state.pending[static_cast<size_t>(ha::RequestKind::Members)].id != 0) membersAnswer();
+  }
+  EXPECT_EQ(phase(), FailoverState::Active);
+}
+
+// What a member says about its database is at most a second old, and a read that hangs counts.
+TEST_F(ElectionRoleTest, MemberWhoseReadHangsSaysThatItHasNoDatabase) {
+  toStandby();
+  advance(Millis(1000));
+  probeAnswer();
+  advance(Millis(1000));
+  renewAnswer();
+  EXPECT_TRUE(last<ha::SendRenew>()->self.database_ok);
+  advance(Millis(1000));  // The read of the last second is still not answered.
+  EXPECT_FALSE(last<ha::SendRenew>()->self.database_ok);
+}
+
 TEST_F(ElectionRoleTest, TimeJumpBeyondTheLeaseResumesIsolated) {
   // The row is still ours, the lock is not proven.
   toActive();
@@ -311,146 +427,6 @@ TEST_F(ElectionRoleTest, LossesDelayNobodyWhoIsTheLastCandidate) {
   membersAnswer();
   advance(Millis(1));
   EXPECT_EQ(phase(), FailoverState::Acquiring);
-}
-
-// Row 27: what only a person can mend is tried again every 30 s.
-TEST_F(ElectionRoleTest, RefusedCredentialsAreFatalWithASlowRetry) {
-  toJoining();
-  joinAnswer(CoordCode::Refused);
-  EXPECT_EQ(phase(), FailoverState::FatalConfig);
-  EXPECT_NE(state.alarm, "");
-  EXPECT_EQ(count<ha::CloseSession>(), 1U);
-  advance(Millis(29'999));
-  EXPECT_EQ(count<ha::OpenSession>(), 1U);
-  advance(Millis(1));
-  EXPECT_EQ(count<ha::OpenSession>(), 2U);
-  EXPECT_EQ(phase(), FailoverState::Connecting);
-}
-
-TEST_F(ElectionRoleTest, ForeignGuidIsFatal) {
-  toJoining();
-  probeAnswer();
-  joinAnswer(CoordCode::Mismatch, "other");
-  EXPECT_EQ(phase(), FailoverState::FatalConfig);
-  EXPECT_NE(state.alarm.find("other"), std::string::npos);
-}
-
-TEST_F(ElectionRoleTest, ForeignGuidOfTheDatabaseIsFatalWheneverItShows) {
-  // The database was out of reach at the join.
-  toJoining();
-  probeFails();
-  lockIsOthers();
-  joinAnswer();
-  viewAnswer();
-  ASSERT_EQ(phase(), FailoverState::Standby);
-  advance(Millis(2001));
-  row.cluster_guid = "other";
-  probeAnswer();
-  EXPECT_EQ(phase(), FailoverState::FatalConfig);
-}
-
-TEST_F(ElectionRoleTest, FatalFaultOfTheActiveEndsTheRoleFirst) {
-  toActive();
-  advance(Millis(1));
-  renewAnswer(CoordCode::Refused);
-  EXPECT_EQ(phase(), FailoverState::Demoting);
-  demoteAnswer();
-  send(ha::ReleaseReply{g(), last<ha::SendRelease>()->id, CoordCode::Refused});
-  EXPECT_EQ(phase(), FailoverState::FatalConfig);
-}
-
-// 1.1: only a database without any epoch gives its guid to an empty ensemble by itself.
-TEST_F(ElectionRoleTest, EmptyEnsembleIsFilledFromAFreshDatabase) {
-  toJoining();
-  probeAnswer();
-  joinAnswer(CoordCode::Absent, "");
-  EXPECT_EQ(last<ha::SendJoin>()->request.create_guid, "guid");
-}
-
-TEST_F(ElectionRoleTest, EmptyEnsembleIsRefusedForAUsedDatabase) {
-  row.epoch = 12;
-  toJoining();
-  probeAnswer();
-  joinAnswer(CoordCode::Absent, "");
-  EXPECT_EQ(phase(), FailoverState::FatalConfig);
-  EXPECT_NE(state.alarm.find("--adopt"), std::string::npos);
-}
-
-// 1.4: the member node of an earlier process is waited for; if it stays, somebody is told.
-TEST_F(ElectionRoleTest, ForeignMemberNodeIsWaitedFor) {
-  toJoining();
-  probeAnswer();
-  for (int i = 0; i < 5; ++i) {
-    joinAnswer(CoordCode::Exists);
-    EXPECT_EQ(phase(), FailoverState::Joining);
-    advance(Millis(300));
-  }
-  EXPECT_EQ(state.alarm, "");
-  for (int i = 0; i < 20; ++i) {
-    joinAnswer(CoordCode::Exists);
-    advance(Millis(300));
-  }
-  EXPECT_NE(state.alarm.find("m1"), std::string::npos);
-}
-
-TEST_F(ElectionRoleTest, LostMemberNodeIsCreatedAgainWithoutLosingTheRole) {
-  toActive();
-  advance(Millis(1));
-  forget();
-  send(ha::RenewReply{g(), state.pending[3].id, CoordCode::Absent});
-  EXPECT_TRUE(last<ha::SendJoin>());
-  EXPECT_EQ(phase(), FailoverState::Active);
-}
-
-TEST_F(ElectionRoleTest, ForeignLockDataIsLeftAlone) {
-  toStandby();
-  view.lock->parsed = false;
-  send(ha::ViewChanged{g()});
-  viewAnswer();
-  EXPECT_EQ(phase(), FailoverState::Standby);
-  EXPECT_NE(state.alarm, "");
-  EXPECT_EQ(count<ha::SendRelease>(), 0U);
-}
-
-// Row 28: an expired standby comes back under a new handle, at growing distances.
-TEST_F(ElectionRoleTest, ExpiredStandbyReconnects) {
-  toStandby();
-  send(ha::SessionExpired{g()});
-  EXPECT_EQ(phase(), FailoverState::Connecting);
-  advance(Millis(199));
-  EXPECT_EQ(count<ha::OpenSession>(), 1U);
-  advance(Millis(1));
-  EXPECT_EQ(count<ha::OpenSession>(), 2U);
-  send(ha::SessionFailed{g(), "no memory"});
-  advance(Millis(399));
-  EXPECT_EQ(count<ha::OpenSession>(), 2U);
-  advance(Millis(1));
-  EXPECT_EQ(count<ha::OpenSession>(), 3U);
-}
-
-TEST_F(ElectionRoleTest, EventsOfAnOldHandleAreIgnored) {
-  toStandby();
-  const uint64_t old = g();
-  send(ha::SessionExpired{old});
-  advance(Millis(200));
-  send(ha::SessionUp{g(), kSessionId + 1, kSessionMs});
-  send(ha::SessionExpired{old});
-  send(ha::ViewChanged{old});
-  EXPECT_EQ(phase(), FailoverState::Joining);
-  EXPECT_TRUE(state.connected);
-}
-
-TEST_F(ElectionRoleTest, StandbyIgnoresAConnectionLoss) {
-  // And reads the lock anew when the connection is back.
-  toStandby();
-  send(ha::SessionDown{g()});
-  EXPECT_EQ(phase(), FailoverState::Standby);
-  forget();
-  send(ha::SessionUp{g(), kSessionId, kSessionMs});
-  EXPECT_TRUE(last<ha::SendView>());
-  lockIsAbsent();
-  viewAnswer();
-  EXPECT_EQ(phase(), FailoverState::Contending);
 }
 
 }  // namespace

@@ -42,6 +42,37 @@ class LocalFailoverTest : public testing::Test {
   FakeService service_;
 };
 
+// What casts doubt on the role while it is being taken is verified behind that, and the service,
+// which may have been frozen, resumed.
+TEST_F(LocalFailoverTest, DoubtDuringThePromotionIsVerifiedBehindIt) {
+  const auto failover = make();
+  service_.duringPromote([&] { failover->onHigherEpoch(9); });
+  ASSERT_TRUE(failover->start(service_).ok());
+  ASSERT_TRUE(eventually([&] { return active(*failover); }, kLimit));
+  EXPECT_EQ(service_.resumes(), 1);
+  EXPECT_EQ(service_.promotes(), 1);
+}
+
+TEST_F(LocalFailoverTest, ServiceFailureDuringThePromotionReloads) {
+  const auto failover = make();
+  service_.duringPromote([&] { failover->onServiceFailure("a row was refused", false); });
+  ASSERT_TRUE(failover->start(service_).ok());
+  ASSERT_TRUE(eventually([&] { return service_.promotes() == 2 && active(*failover); }, kLimit));
+  EXPECT_EQ(service_.demotes(), 1);
+  EXPECT_EQ(failover->permission().epoch, 2U);
+}
+
+// A service that can't go on with what it knows is loaded anew.
+TEST_F(LocalFailoverTest, ServiceThatCannotResumeIsReloaded) {
+  const auto failover = make();
+  ASSERT_TRUE(failover->start(service_).ok());
+  ASSERT_TRUE(eventually([&] { return active(*failover); }, kLimit));
+  service_.failResume(true);
+  failover->onFenced(0);
+  ASSERT_TRUE(eventually([&] { return service_.promotes() == 2 && active(*failover); }, kLimit));
+  EXPECT_EQ(service_.resumes(), 1);
+}
+
 // Alone on its machine it leads at once, under a new epoch each time.
 TEST_F(LocalFailoverTest, LeadsAloneAndReleasesCleanly) {
   for (uint64_t epoch = 1; epoch <= 2; ++epoch) {

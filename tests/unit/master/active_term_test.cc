@@ -1,0 +1,145 @@
+#include "master/active_term.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "tests/support/fake_service.h"
+#include "tests/unit/master/master_fixture.h"
+
+namespace baton::test {
+namespace {
+
+constexpr Millis kTermLimit{10'000};
+
+class TellTale final : public master::TermListener {
+ public:
+  void onTermFenced() override { ++fenced; }
+  void onTermHigherEpoch(Epoch) override {}
+  void onTermBug(const std::string&) override { ++bugs; }
+  void onTermDatabase(bool) override {}
+  std::atomic<int> fenced{0}, bugs{0};
+};
+
+// A whole term with its own threads over a database in memory.
+class ActiveTermTest : public testing::Test {
+ protected:
+  std::unique_ptr<master::ActiveTerm> make() {
+    master::ActiveOptions options;
+    options.heartbeat = kH;
+    ha::Leadership leadership;
+    leadership.epoch = database_.epoch();
+    leadership.cluster_guid = "guid-1";
+    return std::make_unique<master::ActiveTerm>(
+        master::TermEnvironment{clock_, database_, webhooks_, metrics_, listener_, "key"}, options,
+        leadership, stop_.get_token());
+  }
+  // A submission; what comes of it can be waited for.
+  std::future<Status> submit(master::ActiveTerm& term) {
+    TaskSpec spec;
+    spec.name = "t";
+    spec.command = {"true"};
+    master::api::Submission submission;
+    submission.tasks.push_back(std::move(spec));
+    const auto promise = std::make_shared<std::promise<Status>>();
+    term.submit(std::move(submission), clock_.bootNow(),
+                [promise](const Result<master::api::SubmitAnswer>& answer) {
+                  promise->set_value(answer.status());
+                });
+    return promise->get_future();
+  }
+  static bool answered(const std::future<Status>& answer, Millis limit) {
+    return answer.wait_for(limit) == std::future_status::ready;
+  }
+  ha::Leadership leadership() {
+    ha::Leadership leadership;
+    leadership.epoch = database_.epoch();
+    return leadership;
+  }
+
+  SystemClock clock_;
+  FakeDatabase database_;
+  FakeWebhooks webhooks_;
+  master::Metrics metrics_{"test"};
+  TellTale listener_;
+  std::stop_source stop_;
+};
+
+TEST_F(ActiveTermTest, TakesASubmissionAndMakesItDurable) {
+  const auto term = make();
+  ASSERT_TRUE(term->start().ok());
+  EXPECT_TRUE(term->open());
+  auto answer = submit(*term);
+  ASSERT_TRUE(answered(answer, kTermLimit));
+  EXPECT_TRUE(answer.get().ok());
+  EXPECT_EQ(database_.rows().tasks.size(), 1U);
+  term->stop();
+  EXPECT_FALSE(term->open());
+}
+
+// A freeze that falls into the start holds until the resume that follows the promotion; then the
+// term works.
+TEST_F(ActiveTermTest, FreezeDuringTheStartHoldsUntilTheResume) {
+  const auto term = make();
+  term->freeze();
+  ASSERT_TRUE(term->start().ok());
+  auto answer = submit(*term);
+  EXPECT_FALSE(answered(answer, Millis(300)));
+  EXPECT_TRUE(database_.rows().tasks.empty());
+  EXPECT_TRUE(term->resume(leadership()));
+  ASSERT_TRUE(answered(answer, kTermLimit));
+  EXPECT_TRUE(answer.get().ok());
+}
+
+TEST_F(ActiveTermTest, FrozenTermWritesNothingAndGoesOnWhenResumed) {
+  const auto term = make();
+  ASSERT_TRUE(term->start().ok());
+  term->freeze();
+  auto answer = submit(*term);
+  EXPECT_FALSE(answered(answer, Millis(300)));
+  EXPECT_TRUE(term->resume(leadership()));
+  ASSERT_TRUE(answered(answer, kTermLimit));
+  EXPECT_TRUE(answer.get().ok());
+}
+
+// Its memory is ahead of the database: only a term that loads anew can go on.
+TEST_F(ActiveTermTest, TermWhoseWriterWasFencedDoesNotResume) {
+  const auto term = make();
+  ASSERT_TRUE(term->start().ok());
+  database_.fail(FakeDatabase::Point::Begin, ErrorCode::Fenced);
+  auto answer = submit(*term);
+  ASSERT_TRUE(eventually([&] { return listener_.fenced == 1; }, kTermLimit));
+  term->freeze();
+  EXPECT_FALSE(term->resume(leadership()));
+  EXPECT_TRUE(database_.rows().tasks.empty());
+}
+
+TEST_F(ActiveTermTest, DrainCommitsWhatIsDecidedAndTakesNothingNew) {
+  const auto term = make();
+  ASSERT_TRUE(term->start().ok());
+  // Tries again after 50, 100, 200 and 400 ms.
+  database_.fail(FakeDatabase::Point::Begin, ErrorCode::Unavailable, 4);
+  auto waiting = submit(*term);
+  EXPECT_FALSE(answered(waiting, Millis(100)));
+  EXPECT_FALSE(term->drain(clock_.bootNow() + Millis(200)));
+  EXPECT_TRUE(term->drain(clock_.bootNow() + kTermLimit));
+  ASSERT_TRUE(answered(waiting, kTermLimit));
+  EXPECT_TRUE(waiting.get().ok());
+  auto late = submit(*term);
+  term->stop();
+  EXPECT_EQ(database_.rows().tasks.size(), 1U);
+  EXPECT_FALSE(answered(late, Millis(0)) && late.get().ok());
+}
+
+// A promotion that is called off ends at once, wherever it stands.
+TEST_F(ActiveTermTest, StartThatIsCalledOffEnds) {
+  stop_.request_stop();
+  const auto term = make();
+  const Status started = term->start();
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.error().code(), ErrorCode::Cancelled);
+  EXPECT_FALSE(term->open());
+}
+
+}  // namespace
+}  // namespace baton::test
