@@ -269,6 +269,9 @@ class SharedClusterCases(HaCase):
     def test_bug_093_attempts_leave_nothing_in_zookeeper(self):
         # Aim: what lies in ZooKeeper depends on the number of masters, not of attempts.
         with self.zk() as zk:
+            # A master that was killed joins anew once the node of its old session is gone.
+            nodes = {f"{self.root}/masters/{master}" for master in self.c.masters}
+            eventually(lambda: nodes <= set(zk.tree(self.root)), 10, "a node of each master")
             before = zk.tree(self.root)
         count = 10_000 if long_run() else 1_000
         ids = self.c.submit_bulk([{"command": ["false"]} for _ in range(count)])
