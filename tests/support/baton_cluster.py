@@ -47,12 +47,13 @@ class Cluster(Programs):
     """Masters master1.. and workers worker1.. with a private ZooKeeper and MariaDB.
 
     settings / worker_settings: {"watchdog.period": "300ms"} for all masters / workers.
-    zk_link: a function (node, "host:port") -> "host:port" that puts a link of the test in between.
+    zk_link, db_link: a function (node, "host:port") -> "host:port" that puts a link of the test in
+    between. Without db_link the masters use the database's socket.
     Stop points are armed at run time with arm()."""
 
     def __init__(self, masters=2, workers=3, runners=4, heartbeat="1s", session_ms=2000, zk=1,
                  tick=500, root=None, settings=None, worker_settings=None, zk_link=None,
-                 db_args="", start=True):
+                 db_link=None, db_args="", start=True):
         super().__init__("baton-cluster-")
         self.masters = [f"master{i + 1}" for i in range(masters)]
         self.workers = [f"worker{i + 1}" for i in range(workers)]
@@ -63,6 +64,7 @@ class Cluster(Programs):
         self.tick = tick
         self.root = root
         self.zk_link = zk_link
+        self.db_link = db_link
         self.settings = {"watchdog.period": "300ms", **(settings or {})}
         self.worker_settings = dict(worker_settings or {})
         self.ports = {}
@@ -185,6 +187,11 @@ class Cluster(Programs):
     def _write_master(self, node):
         hosts = [self.zk_link(node, a) if self.zk_link else a for a in self.zk_addresses]
         root = f"\n  root: {self.root}" if self.root else ""
+        database = f"socket: {self.file('db', 's')}"
+        if self.db_link:
+            with open(self.file("db", "port")) as port:
+                host, _, port = self.db_link(node, f"127.0.0.1:{port.read().strip()}").rpartition(":")
+            database = f"host: {host}\n  port: {port}"
         self._write(node, f"""
 node:
   id: {node}
@@ -197,7 +204,7 @@ zookeeper:
   hosts: [{", ".join(hosts)}]
   session_ms: {self.session_ms}{root}
 database:
-  socket: {self.file("db", "s")}
+  {database}
   user: baton_rw
   password_file: {self.file("db", "rw_password")}
   reader_user: baton_ro

@@ -308,6 +308,51 @@ class LimitCase(HaCase):
         self.assertGreaterEqual(starts[second][0].start, starts[first][0].end)
 
 
+class DatabaseLinkCase(HaCase):
+    links = {}
+    options = dict(masters=2, workers=2, runners=4)
+
+    @classmethod
+    def setUpClass(cls):
+        def link(node, address):
+            return cls.links.setdefault(node, Link(address)).address
+        cls.options = {**cls.options, "db_link": link}
+        super().setUpClass()
+
+    def test_the_active_alone_misses_the_database(self):
+        # Aim: whoever can't write gives the role to a master that can; running tasks never notice.
+        for fault in ("cut", "hold"):
+            with self.subTest(fault):
+                tasks = self.start_tasks(4)
+                old = self.c.active()
+                getattr(self.links[old], fault)()
+                # 3 s without the database, up to 3 s for the end of a call that hangs, the takeover.
+                new = self.await_one_active(9, f"{fault} link to the database", besides=old)
+                self.run_new_tasks()
+                self.assertTrue(all(is_alive(start.pid) for start in tasks.values()))
+                self.links[old].heal()
+                eventually(lambda: (self.c.view(old) or {}).get("role") == "standby", 15,
+                           "the old master as a standby")
+                self.finish(tasks)
+                self.run_new_tasks()
+                self.assertEqual(self.c.active(), new)
+                os.unlink(self.gate)
+
+    def test_the_database_is_away_for_all(self):
+        # Aim: a takeover could not help, so the role stays where it is.
+        tasks = self.start_tasks(4)
+        active, epoch = self.c.active(), self.c.epoch()
+        for link in self.links.values():
+            link.cut()
+        self.watch_roles(3 * SESSION_S + 4)
+        for link in self.links.values():
+            link.heal()
+        eventually(lambda: self.c.active() == active, 15, "the same active master")
+        self.finish(tasks)
+        self.run_new_tasks()
+        self.assertEqual((self.c.active(), self.c.epoch()), (active, epoch))
+
+
 class EnsembleCase(HaCase):
     options = dict(masters=2, workers=1, runners=2, zk=3)
 
