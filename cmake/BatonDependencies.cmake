@@ -1,5 +1,6 @@
 # Every outside library, one place each. All are Debian packages (scripts/setup.sh names them).
 find_package(Threads REQUIRED)
+find_package(absl REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)

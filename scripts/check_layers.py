@@ -9,7 +9,7 @@ import re
 import sys
 
 BASE = ["common/base"]
-COMMON_ORDER = ["service", "event", "fsm", "model", "protocol"]
+COMMON_ORDER = ["service", "event", "fsm", "calendar", "model", "protocol"]
 COMMON = BASE + ["common/" + name for name in COMMON_ORDER]
 
 # Folder -> folders that its files may include (its own always). The longest match counts.
@@ -49,6 +49,7 @@ VENDORS = {
     "yaml-cpp/": ["conf"],
     "Poco/": ["net", "webapi"],
     "CLI/": ["cli"],
+    "absl/": ["common/calendar"],
     "spdlog/": ["common/base"],
     "openssl/": ["common/base", "net"],
     "nlohmann/": ["common/base"],

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "common/calendar/cron_expression.h"
+#include "common/calendar/time_zone.h"
+
+namespace baton {
+
+// What a fixed schedule does with times that a clock set forward leaves out.
+enum class GapPolicy : uint8_t {
+  RunAfter,  // Once, at the first instant behind the gap.
+  Skip,
+};
+// Which of the two passes counts for a fixed schedule when a clock set back shows times twice.
+enum class OverlapPolicy : uint8_t { First, Second, Both };
+
+// A cron expression in a zone. A pure value; any thread.
+class CronSchedule {
+ public:
+  CronSchedule(CronExpression expression, TimeZone zone, GapPolicy gap = GapPolicy::RunAfter,
+               OverlapPolicy overlap = OverlapPolicy::First)
+      : expression_(std::move(expression)), zone_(std::move(zone)), gap_(gap), overlap_(overlap) {}
+
+  // The first instant strictly later than `after`; none if there is none before the year 2200.
+  std::optional<WallTime> next(WallTime after) const;
+  const TimeZone& zone() const { return zone_; }
+
+ private:
+  // A stretch of time in which the clock goes evenly: [begin, end).
+  struct Stretch {
+    std::optional<TimeZone::Change> begin;  // None: since ever.
+    std::optional<TimeZone::Change> end;    // None: for ever.
+    Seconds offset;
+  };
+  Stretch stretchAt(WallTime instant) const;
+  bool ranInGap(const TimeZone::Change& change) const;
+  // The first local time in the stretch at or after `from` that counts.
+  std::optional<CivilTime> nextIn(const Stretch& stretch, CivilTime from) const;
+
+  CronExpression expression_;
+  TimeZone zone_;
+  GapPolicy gap_;
+  OverlapPolicy overlap_;
+};
+
+}  // namespace baton
