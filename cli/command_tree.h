@@ -26,6 +26,7 @@ void addTaskCommands(CLI::App& app, CommandTree& tree);
 void addClusterCommands(CLI::App& app, CommandTree& tree, const Programs& programs);
 void addProgramCommands(CLI::App& app, CommandTree& tree, const Programs& programs);
 void addConfigCommands(CLI::App& app, CommandTree& tree);
+void addScheduleCommands(CLI::App& app, CommandTree& tree);
 
 // Sets the action to a client verb: opens a session, then calls `verb`.
 template <typename Verb>

@@ -27,7 +27,7 @@ LAYERS = {
     "webapi": COMMON + ["net", "master/api"],
     "webapi/client": BASE + ["common/model", "common/protocol", "net"],
     "worker": COMMON + ["net", "webapi/client"],
-    "cli": BASE + ["common/model", "conf", "webapi/client"],
+    "cli": BASE + ["common/calendar", "common/model", "conf", "webapi/client"],
 }
 # Bodies behind an interface: only mains, tests and the factory beside them may know them.
 PRIVATE = {

@@ -5,6 +5,7 @@
 
 #include "common/base/digest.h"
 #include "common/base/duration_text.h"
+#include "common/base/json.h"
 #include "common/calendar/cron_expression.h"
 
 namespace baton {
@@ -101,7 +102,7 @@ class CronParser {
   Result<unsigned> hashed(const FieldKind& kind, const std::string& what, unsigned step) const;
 
   static Error refuse(const FieldKind& kind, std::string_view part, std::string_view why) {
-    return Error::invalidArgument("cron {} field: '{}' {}", kind.name, part, why);
+    return Error::invalidArgument("cron {} field: '{}' {}", kind.name, truncateUtf8(part, 40), why);
   }
   FieldKind weekdayKind() const {
     return quartz_ ? FieldKind{"weekday", 1, 7, 1, kDayNames, true}
@@ -333,14 +334,15 @@ Result<CronExpression> CronParser::parse(const std::vector<std::string>& fields)
 Result<CronExpression> CronExpression::parse(std::string_view text, CronDialect dialect,
                                              std::string_view hash_key) {
   std::vector<std::string> fields = words(text);
+  const std::string shown = truncateUtf8(text, 100);
   if (fields.empty())
     return Error::invalidArgument("cron expression '' is empty; expected five fields");
   if (fields[0] == "@every") {
     if (fields.size() != 2)
-      return Error::invalidArgument("cron '{}': expected @every DURATION", text);
+      return Error::invalidArgument("cron '{}': expected @every DURATION", shown);
     ASSIGN_OR_RETURN(const Micros distance, parseDuration(fields[1]));
     if (distance < Seconds(1) || distance % Seconds(1) != Micros(0)) {
-      return Error::invalidArgument("cron '{}': expected whole seconds, at least 1s", text);
+      return Error::invalidArgument("cron '{}': expected whole seconds, at least 1s", shown);
     }
     CronExpression every;
     every.interval_ = true;
@@ -354,7 +356,7 @@ Result<CronExpression> CronExpression::parse(std::string_view text, CronDialect 
       return Error::invalidArgument(
           "cron '{}' is unknown; expected @hourly, @daily, @midnight, @weekly, @monthly, @yearly, "
           "@annually or @every DURATION",
-          text);
+          shown);
     }
     fields = words(macro->meaning);
     dialect = CronDialect::Unix5;
@@ -368,7 +370,7 @@ Result<CronExpression> CronExpression::parse(std::string_view text, CronDialect 
         "cron '{}' has {} fields; expected five (minute hour day month weekday), or six or seven "
         "as "
         "in Quartz (second first, year last)",
-        text, count);
+        shown, count);
   }
   return CronParser(count != 5, hash_key).parse(fields);
 }

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "common/base/json.h"
+
 namespace baton {
 namespace {
 
@@ -38,7 +40,7 @@ Result<TimeZone> TimeZone::load(std::string_view name) {
     return Error::invalidArgument(
         "time zone '{}' is not in the system's zone database; expected a name such as "
         "Europe/Berlin, Asia/Shanghai or UTC",
-        name);
+        truncateUtf8(name, 60));
   }
   return TimeZone(body);
 }

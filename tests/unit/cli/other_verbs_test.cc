@@ -71,6 +71,7 @@ TEST(CommandLineTest, HelpIsWhole) {
                                                {"cluster", "status"},
                                                {"cluster", "history"},
                                                {"config", "check"},
+                                               {"schedule", "preview"},
                                                {"version"}}) {
     std::vector<std::string> line = verb;
     line.emplace_back("--help");
