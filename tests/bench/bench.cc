@@ -9,6 +9,7 @@
 
 #include "tests/bench/bench_case.h"
 #include "tests/bench/limits.h"
+#include "tests/bench/sweeper.h"
 
 namespace baton::bench {
 namespace {
@@ -73,6 +74,11 @@ int runBench(const std::vector<std::string>& arguments) {
   const auto root = makeRoot(*options);
   if (!root.ok()) {
     std::cerr << "baton bench: " << root.error().message() << "\n";
+    return 1;
+  }
+  const auto sweeper = Sweeper::start(root->string(), options->keep);
+  if (!sweeper.ok()) {
+    std::cerr << "baton bench: " << sweeper.error().message() << "\n";
     return 1;
   }
   Report report;
