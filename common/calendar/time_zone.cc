@@ -61,6 +61,13 @@ CivilTime TimeZone::civilAt(WallTime instant) const {
   return CivilTime(since + offsetAt(instant));
 }
 
+WallTime TimeZone::instantOf(CivilTime time) const {
+  const CivilFields f = fieldsOf(time);
+  const absl::TimeZone::TimeInfo info =
+      body_->zone.At(absl::CivilSecond(f.year, f.month, f.day, f.hour, f.minute, f.second));
+  return fromAbsl(info.kind == absl::TimeZone::TimeInfo::SKIPPED ? info.trans : info.pre);
+}
+
 std::optional<TimeZone::Change> TimeZone::nextChange(WallTime instant) const {
   absl::Time from = toAbsl(instant);
   absl::TimeZone::CivilTransition transition;

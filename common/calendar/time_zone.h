@@ -23,6 +23,10 @@ class TimeZone {
   Seconds offsetAt(WallTime instant) const;  // Local minus UTC.
   CivilTime civilAt(WallTime instant) const;
 
+  // The instant at which the clock shows `time`: the first of two, and for a time that the clock
+  // leaves out the end of the gap.
+  WallTime instantOf(CivilTime time) const;
+
   // A change of the clock: from `at` on the offset is `after` and no longer `before`.
   struct Change {
     WallTime at;

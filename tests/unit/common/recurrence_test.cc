@@ -1,0 +1,168 @@
+#include "common/calendar/recurrence.h"
+
+#include <gtest/gtest.h>
+
+#include "common/calendar/misfire.h"
+#include "common/model/task_spec.h"
+
+namespace baton {
+namespace {
+
+using Times = std::vector<std::string>;
+
+WallTime instant(const std::string& text) {
+  const auto parsed = parseRfc3339(text);
+  EXPECT_TRUE(parsed.ok()) << text;
+  return *parsed;
+}
+CivilDay day(const std::string& text) {
+  const auto parsed = parseCivilDay(text);
+  EXPECT_TRUE(parsed.ok()) << text;
+  return *parsed;
+}
+
+class RecurrenceTest : public testing::Test {
+ protected:
+  static Recurrence::Parts cron(const std::string& text, const std::string& zone = "UTC") {
+    const auto expression = CronExpression::parse(text);
+    const auto loaded = TimeZone::load(zone);
+    EXPECT_TRUE(expression.ok() && loaded.ok()) << text;
+    return {.base = CronSchedule(*expression, *loaded), .zone = *loaded};
+  }
+  static Times next(const Recurrence::Parts& parts, const std::string& after, size_t count) {
+    const Recurrence recurrence(parts);
+    Times out;
+    WallTime from = instant(after);
+    while (out.size() < count) {
+      const auto found = recurrence.next(from);
+      if (!found) break;
+      EXPECT_GT(*found, from);
+      out.push_back(formatRfc3339(*found, parts.zone));
+      from = *found;
+    }
+    return out;
+  }
+  // Christmas 2026: Thursday 24th to Saturday 26th are off, Sunday 27th is worked instead.
+  static std::shared_ptr<const WorkCalendar> christmas() {
+    const auto made = WorkCalendar::make({false, true, true, true, true, true, false},
+                                         {day("2026-12-24"), day("2026-12-25"), day("2026-12-26")},
+                                         {day("2026-12-27")});
+    EXPECT_TRUE(made.ok());
+    return std::make_shared<WorkCalendar>(*made);
+  }
+};
+
+TEST_F(RecurrenceTest, WindowBoundsTheInstants) {
+  auto parts = cron("0 12 * * *");
+  parts.start = instant("2026-03-02T12:00:00Z");
+  parts.end = instant("2026-03-04T12:00:00Z");
+  EXPECT_EQ(next(parts, "2026-01-01T00:00:00Z", 5),
+            (Times{"2026-03-02T12:00:00+00:00", "2026-03-03T12:00:00+00:00"}));
+}
+
+TEST_F(RecurrenceTest, GridsAndSingleInstants) {
+  Recurrence::Parts every{.base = EverySchedule{instant("2026-03-02T12:00:05Z"), Seconds(90)},
+                          .zone = TimeZone::utc()};
+  EXPECT_EQ(next(every, "2026-03-02T00:00:00Z", 2),
+            (Times{"2026-03-02T12:00:05+00:00", "2026-03-02T12:01:35+00:00"}));
+  Recurrence::Parts once{.base = instant("2026-12-24T18:00:00+01:00"), .zone = TimeZone::utc()};
+  EXPECT_EQ(next(once, "2026-03-02T00:00:00Z", 3), (Times{"2026-12-24T17:00:00+00:00"}));
+}
+
+TEST_F(RecurrenceTest, OffDaysAreSkippedOrMoved) {
+  auto parts = cron("30 8 * * *", "Europe/Berlin");
+  parts.calendar = christmas();
+  const std::string after = "2026-12-23T00:00:00+01:00";
+  const Times workdays{"2026-12-23T08:30:00+01:00", "2026-12-27T08:30:00+01:00",
+                       "2026-12-28T08:30:00+01:00"};
+  EXPECT_EQ(next(parts, after, 3), workdays);
+  // Those of the holidays meet those of the workday itself: once each.
+  parts.off_day = OffDayPolicy::Next;
+  EXPECT_EQ(next(parts, after, 3), workdays);
+  parts.off_day = OffDayPolicy::Previous;
+  EXPECT_EQ(next(parts, after, 3), workdays);
+}
+
+TEST_F(RecurrenceTest, AnInstantMovesWithItsTimeOfDay) {
+  auto parts = cron("0 6 25 * *");
+  parts.calendar = christmas();
+  parts.off_day = OffDayPolicy::Previous;
+  EXPECT_EQ(next(parts, "2026-11-26T00:00:00Z", 2),
+            (Times{"2026-12-23T06:00:00+00:00", "2027-01-25T06:00:00+00:00"}));
+  parts.off_day = OffDayPolicy::Next;
+  EXPECT_EQ(next(parts, "2026-11-26T00:00:00Z", 2),
+            (Times{"2026-12-27T06:00:00+00:00", "2027-01-25T06:00:00+00:00"}));
+  parts.off_day = OffDayPolicy::Skip;
+  EXPECT_EQ(next(parts, "2026-11-26T00:00:00Z", 1), (Times{"2027-01-25T06:00:00+00:00"}));
+}
+
+// Moved instants are sorted among those of the day, and none is lost behind a later one.
+TEST_F(RecurrenceTest, MovedInstantsKeepTheirOrder) {
+  auto parts = cron("0 20 * * FRI,SAT");  // Friday 25th and Saturday 26th.
+  parts.calendar = christmas();
+  parts.off_day = OffDayPolicy::Next;
+  EXPECT_EQ(next(parts, "2026-12-22T00:00:00Z", 2),
+            (Times{"2026-12-27T20:00:00+00:00", "2027-01-01T20:00:00+00:00"}));
+  auto mixed = cron("0 9,17 * * *");
+  mixed.calendar = christmas();
+  mixed.off_day = OffDayPolicy::Previous;
+  EXPECT_EQ(next(mixed, "2026-12-23T10:00:00Z", 2),
+            (Times{"2026-12-23T17:00:00+00:00", "2026-12-27T09:00:00+00:00"}));
+}
+
+TEST_F(RecurrenceTest, CalendarsAreChecked) {
+  EXPECT_FALSE(WorkCalendar::make({}, {}, {}).ok());
+  const auto both = WorkCalendar::make({false, true}, {day("2026-05-04")}, {day("2026-05-04")});
+  ASSERT_FALSE(both.ok());
+  EXPECT_NE(both.error().message().find("2026-05-04"), std::string::npos);
+  for (const char* text : {"2026-2-3", "2026-02-30", "20260203", "2026-02-03x", "", "2026-13-01"}) {
+    EXPECT_FALSE(parseCivilDay(text).ok()) << text;
+  }
+}
+
+// flows.md "Planner": what each policy runs of the instants that were missed, and what it says of
+// the others.
+TEST_F(RecurrenceTest, MisfirePolicies) {
+  const Recurrence daily(cron("0 2 * * *"));
+  const WallTime after = instant("2026-03-01T02:00:00Z");
+  const WallTime now = instant("2026-03-21T12:00:00Z");  // 20 instants.
+  const auto plan = [&](MisfirePolicy policy) { return planMisfire(daily, policy, after, now); };
+
+  EXPECT_EQ(plan({.kind = MisfireKind::None}).missed.size(), 20U);
+  EXPECT_EQ(plan({.kind = MisfireKind::None}).missed.front().reason, MissedReason::PolicyNone);
+
+  const MisfirePlan latest = plan({.kind = MisfireKind::Latest});
+  EXPECT_EQ(latest.run, std::vector{instant("2026-03-21T02:00:00Z")});
+  EXPECT_EQ(latest.missed.size(), 19U);
+  EXPECT_EQ(latest.missed.back().reason, MissedReason::NotTheLatest);
+
+  const MisfirePlan all = plan({.kind = MisfireKind::All, .max = 7});
+  ASSERT_EQ(all.run.size(), 7U);
+  EXPECT_EQ(all.run.front(), instant("2026-03-15T02:00:00Z"));
+  EXPECT_EQ(all.missed.size(), 13U);
+  EXPECT_EQ(all.missed.front().reason, MissedReason::TooOld);  // Older than 14 days.
+  EXPECT_EQ(all.missed.back().reason, MissedReason::OverMax);
+
+  const MisfirePlan newest = plan(
+      {.kind = MisfireKind::All, .max = 100, .within = Seconds(3 * 86400), .oldest_first = false});
+  ASSERT_EQ(newest.run.size(), 3U);
+  EXPECT_EQ(newest.run.front(), instant("2026-03-21T02:00:00Z"));
+  EXPECT_EQ(newest.missed.back().reason, MissedReason::TooOld);
+
+  EXPECT_TRUE(planMisfire(daily, {}, now, now).run.empty());
+}
+
+TEST_F(RecurrenceTest, MisfireDefaultsFollowTheFrequency) {
+  const WallTime after = instant("2026-03-01T00:00:00Z");
+  const auto policy = [&](const std::string& text) {
+    return defaultMisfirePolicy(Recurrence(cron(text)), after);
+  };
+  EXPECT_EQ(policy("*/15 * * * *").kind, MisfireKind::Latest);
+  EXPECT_EQ(policy("0 * * * *").max, 24U);
+  EXPECT_EQ(policy("0 * * * *").within, Seconds(86400));
+  EXPECT_EQ(policy("0 2 * * *").max, 14U);
+  EXPECT_EQ(policy("0 2 1 * *").within, Seconds(14 * 86400));
+}
+
+}  // namespace
+}  // namespace baton
