@@ -45,7 +45,8 @@ class Database {
   // Brings the schema up to date under a lock, migration by migration; running it twice is free.
   // Errors: Conflict (the schema is newer than this program: names both versions), Unavailable.
   virtual Status migrate() = 0;
-  // Conflict if the schema's version is not exactly this program's (says which command mends it).
+  // Conflict if the schema's version is not exactly this program's (says which command mends it) or
+  // the server takes no statements of 1 MB.
   virtual Status checkSchema() = 0;
   // Writes or completes the cluster row and the epoch row; returns the row as it now is.
   // Errors: Conflict (another name, or a heartbeat change while the epoch row says ACTIVE).

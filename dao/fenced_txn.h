@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "common/base/status.h"
 #include "common/model/records.h"
@@ -64,6 +65,13 @@ class Writer {
   virtual Result<bool> wasCommitted(Epoch epoch, uint64_t batch) = 0;
   // Ends a call that is blocked in another thread, for a quick demotion. Any thread.
   virtual void interrupt() noexcept = 0;
+  // Most bytes of SQL text that the database takes for one row, as of the newest connection;
+  // SIZE_MAX while there was none. Any thread.
+  virtual size_t rowBytesMax() const = 0;
 };
+
+// Whether a task's specification can be stored where a row may have `row_bytes_max` bytes of SQL
+// text. Errors: TooLarge (says how much fits).
+Status checkSpecFits(std::string_view spec, size_t row_bytes_max);
 
 }  // namespace baton::dao

@@ -1,6 +1,9 @@
 #include "dao/row_encoder.h"
 
+#include <algorithm>
+
 #include "common/base/json.h"
+#include "dao/fenced_txn.h"
 #include "dao/text_fit.h"
 
 namespace baton::dao {
@@ -125,6 +128,24 @@ const BatchForm& specInsertForm() {
                               .table = "task_spec",
                               .columns = {"task_id", "epoch", "batch_id", "spec"}};
   return form;
+}
+
+Status checkSpecFits(std::string_view spec, size_t row_bytes_max) {
+  constexpr size_t kRestBytesMax = 1'024;  // Table, columns, numbers, what is done on a repeat.
+  if (spec.size() > kMediumTextBytesMax) {
+    return Error::make(ErrorCode::TooLarge, "the task has {} bytes, at most {} are stored",
+                       spec.size(), kMediumTextBytesMax);
+  }
+  // Each of these may become two bytes in a quoted literal.
+  const auto escaped = std::count_if(spec.begin(), spec.end(), [](char c) {
+    return c == '"' || c == '\\' || c == '\'' || static_cast<unsigned char>(c) < 0x20;
+  });
+  const size_t bytes = spec.size() + static_cast<size_t>(escaped);
+  if (row_bytes_max == SIZE_MAX || bytes + kRestBytesMax <= row_bytes_max) return {};
+  return Error::make(ErrorCode::TooLarge,
+                     "the task has {} bytes as the database gets it, its max_allowed_packet "
+                     "leaves room for {}",
+                     bytes, row_bytes_max - kRestBytesMax);
 }
 
 Status putSpec(RowEncoder& row, const TaskRecord& task) {

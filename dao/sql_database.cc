@@ -15,6 +15,16 @@ Error newerSchema(uint32_t version) {
       kSchemaVersion);
 }
 
+// All rows but specifications must always fit: outputs of 64 KB may be seven times as long in SQL.
+Status checkRoom(const SqlSession& session) {
+  constexpr size_t kPacketBytesMin = 1'048'576;
+  if (session.rowBytesMax() + 1'024 >= kPacketBytesMin || session.rowBytesMax() == SIZE_MAX) {
+    return {};
+  }
+  return Error::conflict("the database's max_allowed_packet is below the {} bytes that are needed",
+                         kPacketBytesMin);
+}
+
 }  // namespace
 
 Result<uint32_t> SqlDatabase::schemaVersion(SqlSession& session) {
@@ -65,7 +75,7 @@ Status SqlDatabase::checkSchema() {
   ASSIGN_OR_RETURN(const auto session, backend_->connect(SessionKind::Reader));
   ASSIGN_OR_RETURN(const uint32_t version, schemaVersion(*session));
   if (version > kSchemaVersion) return newerSchema(version);
-  if (version == kSchemaVersion) return {};
+  if (version == kSchemaVersion) return checkRoom(*session);
   if (version == 0) {
     return Error::conflict("the database has no baton schema: run `baton cluster init`");
   }

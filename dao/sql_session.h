@@ -85,6 +85,8 @@ class SqlSession {
   virtual bool alive() = 0;         // Asks the server.
   virtual uint64_t id() const = 0;  // As the server knows it; 0: none.
   virtual void interrupt() noexcept {}
+  // Most bytes of SQL text that one row may have.
+  virtual size_t rowBytesMax() const { return SIZE_MAX; }
 };
 
 enum class SessionKind : uint8_t { Writer, Reader, Epoch, Schema };

@@ -32,6 +32,7 @@ Status SqlWriter::openTransaction() {
     if (!reused) {
       replaceSession(nullptr);
       ASSIGN_OR_RETURN(std::unique_ptr<SqlSession> made, backend_->connect(SessionKind::Writer));
+      row_bytes_max_.store(made->rowBytesMax(), std::memory_order_relaxed);
       replaceSession(std::move(made));
     }
     // The server would silently commit the open one.

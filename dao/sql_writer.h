@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -16,6 +17,7 @@ class SqlWriter final : public Writer {
   Result<std::unique_ptr<FencedTxn>> begin(Epoch epoch, uint64_t batch) override;
   Result<bool> wasCommitted(Epoch epoch, uint64_t batch) override;
   void interrupt() noexcept override;
+  size_t rowBytesMax() const override { return row_bytes_max_.load(std::memory_order_relaxed); }
 
  private:
   // Opens a transaction on a working session, over a new connection if the old one was lost.
@@ -29,7 +31,8 @@ class SqlWriter final : public Writer {
   const std::shared_ptr<SqlBackend> backend_;
   std::mutex mutex_;
   std::shared_ptr<SqlSession> session_;  // Guarded by mutex_ against interrupt().
-  std::weak_ptr<void> open_;             // Alive while a transaction is open on session_.
+  std::atomic<size_t> row_bytes_max_{SIZE_MAX};
+  std::weak_ptr<void> open_;  // Alive while a transaction is open on session_.
 };
 
 }  // namespace baton::dao

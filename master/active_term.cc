@@ -223,10 +223,22 @@ void ActiveTerm::heartbeatGone(const std::string& runner_id, const HeartbeatPair
 
 void ActiveTerm::submit(api::Submission submission, BootTime looked_up_at,
                         api::Callback<api::SubmitAnswer> done) {
+  if (const Status fits = checkStorable(submission); !fits.ok()) return done(fits.error());
   auto shared = std::make_shared<api::Submission>(std::move(submission));
   const bool queued = dispatcher_.tryPost(
       [this, shared, looked_up_at, done] { commands_.submit(*shared, looked_up_at, done); });
   if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+}
+
+Status ActiveTerm::checkStorable(const api::Submission& submission) const {
+  const size_t row_bytes_max = database_writer_->rowBytesMax();
+  // Quoting doubles a text at most, so the usual submission need not be looked at.
+  constexpr size_t kLooked = 16'000'000;
+  if (2 * submission.body_bytes + 4'096 <= std::min(kLooked, row_bytes_max)) return {};
+  for (const TaskSpec& spec : submission.tasks) {
+    RETURN_IF_ERROR(dao::checkSpecFits(dumpJson(runPartToJson(spec)), row_bytes_max));
+  }
+  return {};
 }
 
 void ActiveTerm::command(TaskId id, api::TaskCommand command, bool force,

@@ -96,6 +96,8 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   void onStop() noexcept override;
   Status recoverState();
   Status openGates();
+  // Whether the database takes what is submitted, before anything is decided about it.
+  Status checkStorable(const api::Submission& submission) const;
   void closeGates();
   void finishOrphanedCallbacks();
   // Runs on the dispatcher thread and waits; for gates. Does nothing if the thread is gone.

@@ -46,6 +46,7 @@ Result<master::api::Submission> readSubmission(const std::string& body, bool bul
     submission.tasks.push_back(std::move(spec));
   }
   submission.request_hash = sha256Hex(body);
+  submission.body_bytes = body.size();
   return submission;
 }
 

@@ -19,7 +19,8 @@ using LabelMap = std::map<std::string, std::string>;
 // Caps of the wire contract.
 inline constexpr size_t kNameCharsMax = 128;
 inline constexpr size_t kParamsBytesMax = 128 * 1024;
-inline constexpr size_t kOutputsBytesMax = 64 * 1024;
+inline constexpr size_t kOutputsBytesMax = 64 * 1024;  // Of an attempt, keys and values together.
+inline constexpr size_t kOutputsCountMax = 10'000;
 inline constexpr size_t kBulkTasksMax = 10'000;
 inline constexpr Millis kKillGraceDefault{10'000};
 

@@ -59,7 +59,15 @@ void readResult(JsonReader& reader, AttemptResult& result) {
       .string("reason_text", result.reason_text)
       .integer("run_ms", result.run_ms, 0, kLongestMs)
       .integer("ended_ms", result.ended_ms, 0, kLongestMs)
-      .stringMap("outputs", result.outputs, 10'000);
+      .stringMap("outputs", result.outputs, kOutputsCountMax);
+  // For people: what would be cut in the database is not carried along until then.
+  result.reason_text = truncateUtf8(result.reason_text, kReasonTextBytesMax);
+  size_t bytes = 0;
+  for (const auto& [key, value] : result.outputs) bytes += key.size() + value.size();
+  if (bytes > kOutputsBytesMax) {
+    reader.fail("outputs", fmt::format("have {} bytes of keys and values, at most {} are accepted",
+                                       bytes, kOutputsBytesMax));
+  }
   if (reader.has("return_code")) result.return_code = static_cast<int32_t>(code);
   result.signal = static_cast<int32_t>(signal);
   if (!reason.empty()) {
@@ -83,7 +91,7 @@ void readIdentity(JsonReader& reader, HeartbeatRequest& request) {
       .string("host", request.host, 255)
       .string("boot_id", request.boot_id, 64)
       .string("version", request.version, 64)
-      .string("worker_address", request.worker_address, 300)
+      .string("worker_address", request.worker_address, 255)
       .string("cluster_guid", request.cluster_guid, 64)
       .string("journal_id", request.journal_id, 64)
       .integer("incarnation", incarnation, 0, INT64_MAX)
@@ -112,6 +120,18 @@ void readFigures(JsonReader& reader, HeartbeatRequest& request) {
       .integer("disk_free_bytes", figures.disk_free_bytes, 0, INT64_MAX);
   if (const Status read = inner.finishTolerant(); !read.ok()) reader.fail(read.error());
   request.figures = figures;
+}
+
+void readRunnerConfig(JsonReader& reader, HeartbeatRequest& request) {
+  const Json* json = reader.object("runner_config");
+  if (json == nullptr) return;
+  JsonReader inner(*json, "runner_config");
+  inner.stringMap("labels", request.labels, 100);
+  if (const size_t bytes = dumpJson(Json(request.labels)).size(); bytes > kLabelsJsonBytesMax) {
+    inner.fail("labels", fmt::format("have {} bytes as JSON, at most {} are accepted", bytes,
+                                     kLabelsJsonBytesMax));
+  }
+  if (const Status read = inner.finishTolerant(); !read.ok()) reader.fail(read.error());
 }
 
 Json keyToJson(const AttemptKey& key) {
@@ -176,11 +196,7 @@ Result<HeartbeatRequest> parseHeartbeatRequest(const Json& json, std::string_vie
   reader.integer("leaving_ms", request.leaving_ms, 0, kLongestMs)
       .integer("wait_ms", request.wait_ms, 0, 600'000)
       .string("final_args", request.final_args);
-  if (const Json* config = reader.object("runner_config")) {
-    JsonReader inner(*config, "runner_config");
-    inner.stringMap("labels", request.labels, 100);
-    if (const Status read = inner.finishTolerant(); !read.ok()) reader.fail(read.error());
-  }
+  readRunnerConfig(reader, request);
   if (request.status != RunnerStatus::Idle) {
     if (request.current.task_id == 0) {
       reader.fail("current_task", fmt::format("is missing; a {} report names its task and attempt",

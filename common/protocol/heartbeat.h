@@ -50,6 +50,10 @@ struct AttemptResult {
   std::map<std::string, std::string> outputs;
 };
 
+// What a report may carry is what its columns hold: no report can be accepted and not be stored.
+inline constexpr size_t kLabelsJsonBytesMax = 65'535;
+inline constexpr size_t kReasonTextBytesMax = 4'096;  // Longer ones are cut.
+
 // One full report of a runner's slot.
 struct HeartbeatRequest {
   std::string runner_id;

@@ -41,13 +41,14 @@ ErrorCode mysqlErrorCode(int number, std::string_view message) {
     case 1020:  // Record changed since the snapshot: the fence decides at the repeat.
     case 3572:  // MySQL 8: NOWAIT is set.
       return ErrorCode::Busy;
-    case 1021:
-    case 1041:
-    case 1114:
-    case 1290:
-    case 1792:
-    case 1836:
-    case 3675:
+    case 20:    // A file can't be extended, the server waits for room.
+    case 1021:  // The same, as an error of the server itself.
+    case 1041:  // Out of memory.
+    case 1114:  // The table is full: what InnoDB makes of a full disk.
+    case 1290:  // The server runs with --read-only, or another option forbids it.
+    case 1792:  // Read-only transaction.
+    case 1836:  // Read-only mode.
+    case 3675:  // A tablespace is full.
       return ErrorCode::StorageFull;
     case 1040:  // Too many connections.
     case 1049:  // Unknown database.
@@ -78,9 +79,14 @@ ErrorCode mysqlErrorCode(int number, std::string_view message) {
     default:
       break;
   }
-  const bool read_only = message.find("read only") != std::string_view::npos ||
-                         message.find("read-only") != std::string_view::npos;
-  return read_only ? ErrorCode::StorageFull : ErrorCode::Internal;
+  // Many numbers wrap an error of the file system: 3 and 1026 (writing a file), 1 and 1004 to 1006
+  // (making one), 1030 (storage engine), 1180 (during COMMIT), …
+  for (const std::string_view sign :
+       {"read only", "read-only", "No space left on device", "Disk quota exceeded", "error 28",
+        "errno: 28", "Errcode: 28", "error: 28", "errno: 122", "Errcode: 122"}) {
+    if (message.find(sign) != std::string_view::npos) return ErrorCode::StorageFull;
+  }
+  return ErrorCode::Internal;
 }
 
 Error mysqlError(int number, std::string_view message, std::string_view doing) {

@@ -42,7 +42,7 @@ class MysqlSession final : public SqlSession {
   // Upper bound of one statement: a quarter of the server's max_allowed_packet.
   size_t statementBytesMax() const { return packet_bytes_max_ / 4; }
   // A single row may be larger than that, but not than this.
-  size_t rowBytesMax() const { return packet_bytes_max_ - 1'024; }
+  size_t rowBytesMax() const override { return packet_bytes_max_ - 1'024; }
 
  private:
   Status configure(SessionKind kind);

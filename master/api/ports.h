@@ -56,6 +56,7 @@ struct Submission {
   std::string principal;        // Who asks; scope of the idempotency key.
   std::string idempotency_key;  // Empty: none.
   std::string request_hash;     // SHA-256 of the body.
+  size_t body_bytes = 0;        // Of the body: no task has a longer specification.
 };
 
 struct SubmitAnswer {
@@ -68,8 +69,8 @@ enum class TaskCommand : uint8_t { Stop, Skip, Hold, Release, Rerun, ForceSucces
 class TaskPort {
  public:
   virtual ~TaskPort() = default;
-  // Errors: Conflict (key used with another body), Overloaded (queue.max or event queue full),
-  // StorageFull, NotActive.
+  // Errors: Conflict (key used with another body), TooLarge (the database does not take it),
+  // Overloaded (queue.max or event queue full), StorageFull, NotActive.
   virtual void submit(Submission submission, Callback<SubmitAnswer> done) = 0;
   // `force`: rerun a task whose stop was never proved. Answers the task as it then is; Stop of a
   // running task answers at TERMINATING. Errors: NotFound, Conflict (state; names it), NotActive.

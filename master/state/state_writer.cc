@@ -10,6 +10,8 @@ namespace baton::master {
 namespace {
 
 constexpr int kBusyTriesMax = 3;
+// When so many of a batch are refused, it is not about the operations.
+constexpr int kRefusedMax = 8;
 
 size_t countRows(const ChangeSet& changes) {
   return changes.new_tasks.size() + changes.task_states.size() + changes.outputs.size() +
@@ -171,35 +173,47 @@ bool StateWriter::writeBatch(std::vector<Operation> batch, std::stop_token stop)
     case Outcome::Committed:
       return true;
     case Outcome::Busy:
-      return writeOneByOne(std::move(batch), stop);
-    default:
+      return writeOneByOne(std::move(batch), stop, "a row stays locked");
+    case Outcome::Refused:
+      if (batch.size() == 1 || !refusal_of_row_) return haltForBug();
+      return writeOneByOne(std::move(batch), stop, "one of them is refused");
+    case Outcome::Halt:
       return false;
   }
+  return false;
 }
 
-bool StateWriter::writeOneByOne(std::vector<Operation> batch, std::stop_token stop) {
-  logWarn("batch_split", field("operations", batch.size()), field("why", "a row stays locked"));
+bool StateWriter::haltForBug() {
+  halted_ = true;
+  listener_.onWriterBug(refusal_);
+  return false;
+}
+
+bool StateWriter::writeOneByOne(std::vector<Operation> batch, std::stop_token stop,
+                                std::string_view why) {
+  logWarn("batch_split", field("operations", batch.size()), field("why", why));
+  int refused = 0;
   for (Operation& operation : batch) {
     std::vector<Operation> one;
     one.push_back(std::move(operation));
     setAsideBlocked(one);
     if (one.empty()) continue;
     const Outcome outcome = persist(one, 1, stop);
-    if (outcome == Outcome::Busy) {
-      if (blocked_.empty()) blocked_due_ = clock_.bootNow() + options_.blocked_retry;
-      block(std::move(one.front()));
-    } else if (outcome != Outcome::Committed) {
-      return false;
-    }
+    if (outcome == Outcome::Halt) return false;
+    if (outcome == Outcome::Committed) continue;
+    // A refused one keeps back what was decided on top of it; the rest becomes durable first.
+    if (outcome == Outcome::Refused && ++refused == kRefusedMax) return haltForBug();
+    if (blocked_.empty()) blocked_due_ = clock_.bootNow() + options_.blocked_retry;
+    block(std::move(one.front()));
   }
-  return true;
+  return refused == 0 || haltForBug();
 }
 
 void StateWriter::retryBlocked(std::stop_token stop) {
   std::vector<Operation> again = std::move(blocked_);
   blocked_.clear();
   blocked_keys_.clear();
-  writeOneByOne(std::move(again), stop);
+  writeOneByOne(std::move(again), stop, "a row was locked");
 }
 
 StateWriter::Outcome StateWriter::persist(std::span<Operation> operations, int busy_tries,
@@ -254,10 +268,12 @@ StateWriter::Outcome StateWriter::persist(std::span<Operation> operations, int b
       case ErrorCode::Cancelled:
         continue;  // Interrupted: the loop condition decides.
       default:
-        halted_ = true;
-        logError("batch_refused", field("batch", batch), field("error", written.text()));
-        listener_.onWriterBug(written.text());
-        return Outcome::Halt;
+        refusal_ = written.text();
+        refusal_of_row_ = written.error().code() == ErrorCode::Corrupt ||
+                          written.error().code() == ErrorCode::Internal;
+        logError("batch_refused", field("batch", batch), field("operations", operations.size()),
+                 field("error", refusal_));
+        return Outcome::Refused;
     }
   }
   return Outcome::Halt;

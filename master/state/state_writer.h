@@ -41,7 +41,9 @@ class WriterListener {
 //   deadlock, lock wait      repeat; after three times commit the operations one by one, so that
 //                            a locked row delays only the operations about it.
 //   disk full, read-only     keep the batch and repeat; meanwhile acceptsWork() is false.
-//   anything else            a bug: halt and tell.
+//   anything else            a bug: halt and tell. If it may be about a row, the operations are
+//                            first committed one by one, so that it costs only those about the
+//                            refused one's tasks and runners.
 //
 // Threads: submit and publish on the dispatcher thread; the rest any thread.
 class StateWriter final : public Service {
@@ -89,7 +91,7 @@ class StateWriter final : public Service {
   void onStop() noexcept override;
 
  private:
-  enum class Outcome { Committed, Retry, Busy, Halt };
+  enum class Outcome { Committed, Busy, Refused, Halt };
 
   void run(std::stop_token stop);
   std::vector<Operation> takeBatch(std::stop_token stop);
@@ -100,9 +102,10 @@ class StateWriter final : public Service {
   void setAsideBlocked(std::vector<Operation>& batch);
   // Commits or sets aside every operation of the batch; false: halted or stopped.
   bool writeBatch(std::vector<Operation> batch, std::stop_token stop);
-  bool writeOneByOne(std::vector<Operation> batch, std::stop_token stop);
+  bool writeOneByOne(std::vector<Operation> batch, std::stop_token stop, std::string_view why);
+  bool haltForBug();  // False.
   void retryBlocked(std::stop_token stop);
-  // Repeats one transaction until it is committed, blocked or hopeless.
+  // Repeats one transaction until it is committed, blocked, refused or hopeless.
   Outcome persist(std::span<Operation> operations, int busy_tries, std::stop_token stop);
   Status writeOnce(const ChangeSet& changes, std::span<Operation> operations, Epoch epoch,
                    uint64_t batch, bool& in_doubt);
@@ -144,6 +147,8 @@ class StateWriter final : public Service {
   std::unordered_set<uint64_t> blocked_keys_;
   BootTime blocked_due_{};
   BootTime outage_since_{};
+  std::string refusal_;          // What the database said about the last refused transaction.
+  bool refusal_of_row_ = false;  // It may be about a row, and not about us.
 
   NamedThread thread_;
 };

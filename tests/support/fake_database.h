@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dao/database.h"
+#include "dao/row_encoder.h"
 #include "tests/support/fake_epoch_store.h"
 
 namespace baton::test {
@@ -73,6 +74,10 @@ class FakeDatabase final : public dao::Database {
   }
   void unlockTask(TaskId id) {
     locked([&] { locked_.erase(id); });
+  }
+  // As a server's max_allowed_packet has it.
+  void limitRows(size_t bytes_max) {
+    locked([&] { row_bytes_max_ = bytes_max; });
   }
   // Every read fails with this code; nothing ends that.
   void failReads(std::optional<ErrorCode> code) {
@@ -155,6 +160,14 @@ class FakeDatabase final : public dao::Database {
   }
 
   Status applyTasks(Pending& pending) {
+    // First, because nothing may be kept of what is refused.
+    for (const TaskState& state : pending.states) {
+      const auto is_it = [&](const TaskRecord& row) { return row.state.id == state.id; };
+      if (!rows_.tasks.contains(state.id) &&
+          std::none_of(pending.inserts.begin(), pending.inserts.end(), is_it)) {
+        return corrupt(fmt::format("there is no task {}", state.id));
+      }
+    }
     for (TaskRecord& row : pending.inserts) {
       const TaskId id = row.state.id;
       if (rows_.tasks.contains(id)) return corrupt(fmt::format("task {} is there twice", id));
@@ -163,7 +176,6 @@ class FakeDatabase final : public dao::Database {
     }
     for (TaskState& state : pending.states) {
       const auto it = rows_.tasks.find(state.id);
-      if (it == rows_.tasks.end()) return corrupt(fmt::format("there is no task {}", state.id));
       if (on_task) on_task(&it->second.state, state);
       it->second.state = std::move(state);
     }
@@ -210,7 +222,29 @@ class FakeDatabase final : public dao::Database {
     return {};
   }
 
+  // Takes any row: only the encoder's own checks of the columns are wanted.
+  class NoBatch final : public dao::SqlBatch {
+   public:
+    dao::SqlBatch& integer(int64_t) override { return *this; }
+    dao::SqlBatch& natural(uint64_t) override { return *this; }
+    dao::SqlBatch& text(std::string_view) override { return *this; }
+    dao::SqlBatch& null() override { return *this; }
+    Status endRow(const dao::RowKey&) override { return {}; }
+    Status finish() override { return {}; }
+  };
+  template <typename Rows, typename Put>
+  Status fitsColumns(const Rows& rows, const Put& put) {
+    NoBatch nowhere;
+    dao::RowEncoder encoder(nowhere, "row", {});
+    for (const auto& row : rows) {
+      if (const Status fits = put(encoder, row); !fits.ok()) return corrupt(fits.text());
+    }
+    return {};
+  }
+
   Status apply(Pending& pending) {
+    RETURN_IF_ERROR(fitsColumns(pending.runners, dao::putRunner));
+    RETURN_IF_ERROR(fitsColumns(pending.attempts, dao::putAttempt));
     RETURN_IF_ERROR(applyTasks(pending));
     RETURN_IF_ERROR(applyAttempts(pending));
     for (RunnerRecord& row : pending.runners) rows_.runners[row.runner_id] = std::move(row);
@@ -313,6 +347,9 @@ class FakeDatabase final : public dao::Database {
       return last != database_.last_batch_.end() && last->second >= batch;
     }
     void interrupt() noexcept override {}
+    size_t rowBytesMax() const override {
+      return database_.locked([&] { return database_.row_bytes_max_; });
+    }
 
    private:
     FakeDatabase& database_;
@@ -443,6 +480,7 @@ class FakeDatabase final : public dao::Database {
   std::deque<Fault> faults_;
   std::set<TaskId> locked_;
   std::optional<ErrorCode> read_failure_;
+  size_t row_bytes_max_ = SIZE_MAX;
   std::string violation_;
   uint64_t commits_ = 0;
   uint64_t begins_ = 0;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "common/protocol/heartbeat.h"
 
 namespace baton {
@@ -50,6 +52,41 @@ TEST(HeartbeatJsonTest, AFullReportReadsBackAsItWas) {
   EXPECT_EQ(read->result.return_code, -7);
   EXPECT_EQ(read->result.outputs, sent.result.outputs);
   EXPECT_EQ(read->figures->cpu_count, 8);
+}
+
+TEST(HeartbeatJsonTest, WhatNoColumnHoldsIsRefusedByName) {
+  // Aim: a report that could not be stored is a bad request and not a fault of the master.
+  const auto refused = [](const std::function<void(HeartbeatRequest&)>& spoil) {
+    HeartbeatRequest request = fullRequest();
+    spoil(request);
+    const auto read = parseHeartbeatRequest(heartbeatRequestToJson(request), "w:0");
+    EXPECT_FALSE(read.ok());
+    EXPECT_EQ(read.status().error().code(), ErrorCode::InvalidArgument);
+    return read.status().error().field();
+  };
+  EXPECT_EQ(refused([](auto& r) { r.worker_address = std::string(256, 'a'); }), "worker_address");
+  EXPECT_EQ(refused([](auto& r) { r.labels["zone"] = std::string(70'000, 'a'); }),
+            "runner_config.labels");
+  EXPECT_EQ(refused([](auto& r) { r.labels["zone"] = std::string(11'000, '\x01'); }),
+            "runner_config.labels");
+  EXPECT_EQ(refused([](auto& r) { r.result.outputs["k"] = std::string(kOutputsBytesMax, 'a'); }),
+            "outputs");
+  EXPECT_EQ(refused([](auto& r) {
+              for (size_t i = 0; i <= kOutputsCountMax; ++i) {
+                r.result.outputs[std::to_string(i)] = "";
+              }
+            }),
+            "outputs");
+}
+
+TEST(HeartbeatJsonTest, ALongReasonIsCut) {
+  // Aim: it goes into rows and callbacks as often as there are, but is for people only.
+  HeartbeatRequest request = fullRequest();
+  request.result.reason_text = std::string(900'000, '"');
+  const auto read = parseHeartbeatRequest(heartbeatRequestToJson(request), "w:0");
+  ASSERT_TRUE(read.ok()) << read.status().text();
+  EXPECT_LE(read->result.reason_text.size(), kReasonTextBytesMax);
+  EXPECT_TRUE(read->result.reason_text.ends_with("…"));
 }
 
 TEST(HeartbeatJsonTest, ARunningReportCarriesNoResultAndAnIdleOneMayCloseAnAttempt) {

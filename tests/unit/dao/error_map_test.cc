@@ -19,6 +19,22 @@ TEST(MysqlErrors, NumbersMapToWhatTheWriterDoes) {
   for (const int full : {1114, 1021, 1290, 1792, 1836}) {
     EXPECT_EQ(mysqlErrorCode(full, ""), ErrorCode::StorageFull) << full;
   }
+  // A full disk, as MariaDB words it where it has no number of its own for it.
+  const std::pair<int, const char*> full_disks[] = {
+      {3,
+       "Error writing file '/var/lib/mysql/binlog.000001' (Errcode: 28 \"No space left on "
+       "device\")"},
+      {1, "Can't create/write to file '/tmp/#sql1' (Errcode: 28 \"No space left on device\")"},
+      {1026, "Error writing file 'binlog' (errno: 28)"},
+      {1030, "Got error 28 \"No space left on device\" from storage engine InnoDB"},
+      {1030, "Got error 122 \"Disk quota exceeded\" from storage engine InnoDB"},
+      {1180, "Got error 28 during COMMIT"},
+      {1005, "Can't create table `baton`.`task` (errno: 28 \"No space left on device\")"},
+      {20, "Disk full (/var/lib/mysql/binlog); waiting for someone to free some space..."}};
+  for (const auto& [number, text] : full_disks) {
+    EXPECT_EQ(mysqlErrorCode(number, text), ErrorCode::StorageFull) << text;
+  }
+  EXPECT_EQ(mysqlErrorCode(1030, "Got error 168 from storage engine InnoDB"), ErrorCode::Internal);
   for (const int corrupt : {1062, 1366, 1406, 1048, 1146}) {
     EXPECT_EQ(mysqlErrorCode(corrupt, ""), ErrorCode::Corrupt) << corrupt;
   }

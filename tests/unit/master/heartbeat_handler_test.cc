@@ -27,6 +27,33 @@ TEST_F(HeartbeatHandlerTest, AHeldIdleRunnerGetsATaskTheMomentThereIsOne) {
   EXPECT_EQ(attempt(id).nonce, (**held)->order->key.nonce);
 }
 
+TEST_F(HeartbeatHandlerTest, TheLargestReportThatIsAcceptedCanBeStored) {
+  // Aim: the limits of the report are those of the columns (which the database here enforces).
+  const auto wide = [](size_t chars) {
+    std::string text;
+    while (chars-- > 0) text += "\xc3\xa4";
+    return text;
+  };
+  HeartbeatRequest said = beat();
+  said.runner_id = std::string(64, 'r');
+  said.worker_id = wide(64);
+  said.host = wide(255);
+  said.boot_id = wide(64);
+  said.version = wide(64);
+  said.worker_address = wide(255);
+  said.journal_id = wide(64);
+  said.incarnation = said.seq = static_cast<uint64_t>(INT64_MAX);
+  said.labels = {{"zone", std::string(kLabelsJsonBytesMax - 11, 'z')}};
+  const auto read = parseHeartbeatRequest(heartbeatRequestToJson(said), said.runner_id);
+  ASSERT_TRUE(read.ok()) << read.status().text();
+  const ReplyRef reply = send(*read);
+  settle();
+  EXPECT_EQ(rig_->bug, "");
+  EXPECT_EQ(database_.violation(), "");
+  ASSERT_TRUE(reply->has_value());
+  EXPECT_EQ(database_.rows().runners.at(said.runner_id).worker_address, wide(255));
+}
+
 TEST_F(HeartbeatHandlerTest, AHoldEndsAfterItsTimeWhichIsAtMostHalfAnInterval) {
   // Aim: no reply is held longer than the contract says, whatever was asked for.
   HeartbeatRequest idle = beat();

@@ -236,6 +236,34 @@ TEST_F(StateWriterTest, AnythingElseIsABugThatHaltsTheWriter) {
   EXPECT_TRUE(database_.rows().tasks.empty());
 }
 
+TEST_F(StateWriterTest, ARefusedRowCostsOnlyWhatIsAboutItBeforeTheWriterHalts) {
+  // Aim: decisions of others that shared the batch are durable and told; nothing overtakes the bad.
+  writer_.submit(newTask(1));
+  writer_.submit(change(99, 1));  // There is no such task.
+  writer_.submit(newTask(2));
+  Operation both = change(99, 2);
+  both.touchTask(2);
+  writer_.submit(std::move(both));
+  writer_.submit(change(1, 1));
+  write();
+  EXPECT_EQ(told_, (Told{1, 2, 101}));
+  EXPECT_NE(bug_.find("99"), std::string::npos) << bug_;
+  writer_.submit(newTask(3));
+  write();
+  EXPECT_FALSE(database_.rows().tasks.contains(3));
+}
+
+TEST_F(StateWriterTest, ARefusalOfTheWriterItselfIsNotTriedWithEachOperation) {
+  // Aim: a password that is wrong since a minute is asked about once.
+  database_.fail(Point::Begin, ErrorCode::PermissionDenied);
+  writer_.submit(newTask(1));
+  writer_.submit(newTask(2));
+  write();
+  EXPECT_EQ(database_.begins(), 1U);
+  EXPECT_FALSE(bug_.empty());
+  EXPECT_TRUE(told_.empty());
+}
+
 TEST_F(StateWriterTest, AFrozenWriterBeginsNoTransaction) {
   // Aim: a master that may not act writes nothing; what it had decided is kept for later.
   writer_.freeze();
