@@ -36,7 +36,12 @@ OutputValues parseOutputValues(std::string_view text) {
       }
       continue;
     }
-    outputs.values[std::string(line.substr(0, equals))] = line.substr(equals + 1);
+    std::string key(line.substr(0, equals));
+    if (outputs.values.size() == kOutputsCountMax && !outputs.values.contains(key)) {
+      outputs.problem = fmt::format("outputs past {} are left out", kOutputsCountMax);
+      continue;
+    }
+    outputs.values[std::move(key)] = line.substr(equals + 1);
   }
   return outputs;
 }

@@ -12,7 +12,8 @@ struct OutputValues {
 };
 
 // Lines without "=", with an empty key or with bytes that are not UTF-8 are left out, and so is
-// all past 64 KB; the last value of a key counts. Empty lines and lines that begin with # are none.
+// all past 64 KB or 10,000 keys, as much as a master takes; the last value of a key counts. Empty
+// lines and lines that begin with # are none.
 OutputValues parseOutputValues(std::string_view text);
 // The same from a file relative to `base_fd`; links are not followed. No file: no values.
 OutputValues readOutputValues(int base_fd, const std::string& path);

@@ -13,6 +13,21 @@ constexpr Millis kRequestTimeoutSlack{2'000};
 
 }  // namespace
 
+void leaveOutOptional(HeartbeatRequest& request, int status) {
+  request.figures.reset();
+  request.final_args.clear();
+  if (request.status == RunnerStatus::Running) return;
+  AttemptResult& result = request.result;
+  if (result.outputs.empty() && result.reason_text.size() <= kReasonTextBytesMax) return;
+  const std::string why =
+      fmt::format("{} outputs were left out: the master answered {} to the whole report",
+                  result.outputs.size(), status);
+  result.outputs.clear();
+  result.reason_text = truncateUtf8(
+      result.reason_text.empty() ? why : fmt::format("{} ({})", why, result.reason_text),
+      kReasonTextBytesMax);
+}
+
 RunnerSlot::RunnerSlot(SlotContext& context, RunnerOptions options, const RestoredSlot& restored)
     : context_(context), runner_id_(options.runner_id), runner_(std::move(options), restored) {}
 
@@ -69,10 +84,16 @@ void RunnerSlot::send(HeartbeatRequest request) {
   const uint64_t seq = request.seq.value_or(0);
   // It waited for the disk, and the runner has moved on meanwhile.
   if (!master || seq != runner_.seq() || !runner_.awaitsReply()) return;
-  request.figures = context_.take_figures();
-  if (request.status == RunnerStatus::Running && runner_.openOrder()) {
-    request.final_args = context_.final_args(*runner_.openOrder());
+  if (refused_report_ != 0 && refused_key_ == request.current) {
+    leaveOutOptional(request, refused_report_);
+  } else {
+    refused_report_ = 0;
+    request.figures = context_.take_figures();
+    if (request.status == RunnerStatus::Running && runner_.openOrder()) {
+      request.final_args = context_.final_args(*runner_.openOrder());
+    }
   }
+  sent_key_ = request.current;
   Link& link = linkFor(*master);
   link.seq = seq;
   net::AsyncHttpConnection::Call call;
@@ -161,7 +182,13 @@ void RunnerSlot::onRefusal(uint64_t seq, const MasterAddress& master,
   }
   Millis pause{0};
   if (response.status == 401 || response.status == 403) pause = kRefusedPause;
-  if (response.status == 400 || response.status == 409) pause = runner_.heartbeat();
+  if (response.status == 409) pause = runner_.heartbeat();
+  if (response.status == 400 || response.status == 413) {
+    // Once more at once without what need not be in it; if that is refused as well, calmly.
+    if (refused_report_ != 0) pause = runner_.heartbeat();
+    refused_report_ = response.status;
+    refused_key_ = sent_key_;
+  }
   perform(runner_.onNoReply(now(), seq, pause));
   if (routine && response.body.find("not_active") != std::string::npos) {
     context_.finder.noteFailure(master);

@@ -28,6 +28,10 @@ struct SlotContext {
   std::function<std::string(const Order& order)> final_args;
 };
 
+// Makes of a report that a master refused with this status one that it can take: without figures,
+// command and outputs; a result says so in its text. The result itself is never given up.
+void leaveOutOptional(HeartbeatRequest& request, int status);
+
 // Drives one pure Runner: its timer, its connections to the active master, its journal entries.
 // Thread: the loop's.
 class RunnerSlot {
@@ -76,6 +80,11 @@ class RunnerSlot {
   std::array<Link, 2> links_;
   net::EventLoop::TimerId timer_ = 0;
   int last_refusal_ = 0;  // HTTP status that was logged last.
+  AttemptKey sent_key_;   // What the newest report was about.
+  // A report about that attempt was answered 400 or 413: further ones go without their optional
+  // parts. 0: none was.
+  int refused_report_ = 0;
+  AttemptKey refused_key_;
 };
 
 }  // namespace baton::worker

@@ -59,4 +59,21 @@ std::vector<std::string> taskArguments(const TaskSpec& spec) {
   return spec.interpreter;
 }
 
+std::vector<std::string> shownArguments(std::vector<std::string> arguments) {
+  constexpr size_t kShownBytesMax = 64 * 1024;
+  size_t left = kShownBytesMax;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string& argument = arguments[i];
+    constexpr size_t kQuotes = 3;
+    if (argument.size() + kQuotes <= left) {
+      left -= argument.size() + kQuotes;
+      continue;
+    }
+    argument = truncateUtf8(argument, std::min(left, argument.size() - 1));
+    if (!argument.ends_with("…")) argument = "…";
+    arguments.resize(i + 1);
+  }
+  return arguments;
+}
+
 }  // namespace baton::worker

@@ -47,4 +47,7 @@ std::vector<std::string> taskEnvironment(const EnvironmentInput& input, const Ta
 // adds the script's path.
 std::vector<std::string> taskArguments(const TaskSpec& spec);
 
+// The same for people: cut to 64 KB in all, the cut marked with "…".
+std::vector<std::string> shownArguments(std::vector<std::string> arguments);
+
 }  // namespace baton::worker

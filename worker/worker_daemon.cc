@@ -227,7 +227,7 @@ SlotContext WorkerDaemon::slotContext() {
                 TaskSpec spec;
                 const auto run = parseJson(order.run_part);
                 if (!run.ok() || !readRunPart(*run, spec).ok()) return std::string();
-                return dumpJson(Json(taskArguments(spec)));
+                return dumpJson(Json(shownArguments(taskArguments(spec))));
               }};
 }
 

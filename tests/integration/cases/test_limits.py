@@ -52,5 +52,25 @@ class TooLarge(DrillCase):
         self.assertIn("max_allowed_packet", said)
 
 
+class Reports(DrillCase):
+    """A task ends and its slot is free, whatever it makes its runner report."""
+
+    def test_more_outputs_than_a_master_takes_are_cut(self):
+        system = self.standalone(runners=1)
+        done = system.wait_task(system.submit(sh("seq 1 10940 | sed 's/$/=/' > $BATON_OUTPUT")))
+        self.assertEqual(done["status"], "FINISHED", done)
+        self.assertEqual(len(done["outputs"]), 10_000)
+        done = system.wait_task(system.submit(sh("echo a=1 > $BATON_OUTPUT")))
+        self.assertEqual(done["outputs"], {"a": "1"})
+
+    def test_a_command_of_more_than_a_report_may_have_is_not_lost(self):
+        # The limit of a report is 1 MB; the runner would be lost after three intervals.
+        system = self.standalone(runners=1, heartbeat="300ms")
+        words = ["x" * 100_000] * 14
+        done = system.wait_task(system.submit({"command": ["sh", "-c", "sleep 3", *words]}))
+        self.assertEqual((done["status"], done["attempt"]), ("FINISHED", 1), done)
+        self.assertEqual(system.wait_task(system.submit(sh("true")))["status"], "FINISHED")
+
+
 if __name__ == "__main__":
     unittest.main()

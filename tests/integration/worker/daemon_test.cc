@@ -359,6 +359,29 @@ TEST_F(DaemonTest, SurvivesRefusals) {
   EXPECT_EQ(awaitResult(1).status, RunnerStatus::Finished);
 }
 
+// A master that does not take a report as it is takes its essence: no slot is lost to it.
+TEST_F(DaemonTest, ReportsWithoutOptionalPartsWhatWasRefusedWithThem) {
+  options_.runners = 1;
+  startDaemon();
+  TaskId task = 0;
+  for (const int status : {400, 413}) {
+    master_->refuseOptional(status);
+    const size_t refused = master_->refusals();
+    master_->submit(order(++task, "echo a=1 >> $BATON_OUTPUT; sleep 0.3; exit 3"));
+    const HeartbeatRequest result = awaitResult(task);
+    EXPECT_EQ(result.result.return_code, 3);
+    EXPECT_TRUE(result.result.outputs.empty());
+    EXPECT_NE(result.result.reason_text.find(std::to_string(status)), std::string::npos)
+        << result.result.reason_text;
+    EXPECT_GE(master_->timesRunning(task), 1U);
+    EXPECT_GT(master_->refusals(), refused);
+  }
+  // The next attempt is told in full again.
+  master_->refuseOptional(0);
+  master_->submit(order(++task, "echo b=2 >> $BATON_OUTPUT"));
+  EXPECT_EQ(awaitResult(task).result.outputs, (std::map<std::string, std::string>{{"b", "2"}}));
+}
+
 // Two daemons on one directory would give one slot two tongues.
 TEST_F(DaemonTest, RefusesASecondDaemonOnItsDirectory) {
   startDaemon();

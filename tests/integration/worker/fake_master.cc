@@ -37,6 +37,11 @@ void FakeMaster::submit(Order order) {
   orders_.push_back(std::move(order));
 }
 
+void FakeMaster::refuseOptional(int status) {
+  std::lock_guard lock(mutex_);
+  status_of_optional_ = status;
+}
+
 void FakeMaster::stopAttempt(TaskId task) {
   std::lock_guard lock(mutex_);
   stops_.insert(task);
@@ -66,6 +71,12 @@ void FakeMaster::handle(const net::HttpRequest& request, const net::Responder& r
   ASSERT_TRUE(json.ok());
   const auto report = parseHeartbeatRequest(*json, runner);
   ASSERT_TRUE(report.ok()) << report.error().text();
+  if (status_of_optional_ != 0 &&
+      (!report->result.outputs.empty() || !report->final_args.empty())) {
+    ++refusals_;
+    return responder.reply(
+        net::HttpResponse::problem(status_of_optional_, "refused", "by the test"));
+  }
   reports_.push_back(*report);
   responder.reply(net::HttpResponse::json(200, heartbeatReplyToText(reply(*report))));
 }

@@ -25,7 +25,8 @@ class FakeMaster {
   std::string address() const { return "127.0.0.1:" + std::to_string(server_->port()); }
 
   void lead(bool active, Epoch epoch);
-  void answerWith(int status);  // All heartbeats; 0: as the protocol says.
+  void answerWith(int status);      // All heartbeats; 0: as the protocol says.
+  void refuseOptional(int status);  // Heartbeats with outputs or a command.
   void setInterval(int64_t ms);
   void submit(Order order);
   void stopAttempt(TaskId task);
@@ -50,6 +51,7 @@ class FakeMaster {
   bool active_ = true;
   Epoch epoch_ = 1;
   int status_ = 0;
+  int status_of_optional_ = 0;
   size_t refusals_ = 0;
   int64_t interval_ms_ = 200;
   std::deque<Order> orders_;

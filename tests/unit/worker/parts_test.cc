@@ -81,6 +81,30 @@ TEST(OutputValuesTest, StopsAtTheCapOnALineEnd) {
   for (const auto& [key, value] : outputs.values) EXPECT_EQ(value, "value");
 }
 
+// A result with more of them than a master takes would be sent for ever.
+TEST(OutputValuesTest, StopsAtTheNumberThatAMasterTakes) {
+  std::string text;
+  for (int i = 1; i <= 10'940; ++i) text += fmt::format("{}=\n", i);
+  ASSERT_LE(text.size() + 4, kOutputsBytesMax);
+  const OutputValues outputs = parseOutputValues(text + "1=x\n");
+  EXPECT_EQ(outputs.values.size(), kOutputsCountMax);
+  EXPECT_EQ(outputs.values.at("1"), "x");
+  EXPECT_EQ(outputs.problem, "outputs past 10000 are left out");
+}
+
+TEST(ReportTest, TheCommandIsShownUpToAMeasure) {
+  const std::vector<std::string> short_ones{"sh", "-c", "true"};
+  EXPECT_EQ(shownArguments(short_ones), short_ones);
+  std::vector<std::string> many{"prog"};
+  for (int i = 0; i < 15; ++i) many.push_back(std::string(100'000, 'a'));
+  const std::vector<std::string> shown = shownArguments(many);
+  ASSERT_EQ(shown.size(), 2U);
+  EXPECT_EQ(shown[0], "prog");
+  EXPECT_TRUE(shown[1].ends_with("…"));
+  EXPECT_LE(dumpJson(Json(shown)).size(), 64U * 1024 + 8);
+  EXPECT_EQ(shownArguments(std::vector<std::string>(100'000, "")).back(), "…");
+}
+
 EnvironmentInput environmentInput() {
   return {.identity = {.user = "jo", .home = "/home/jo", .shell = "/bin/sh", .zone = "Asia/Tokyo"},
           .worker_id = "host-a",
