@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "master/flow/flow_graph.h"
+
+namespace baton::master {
+
+// How far a node of a run is.
+enum class NodeState : uint8_t {
+  Waiting,  // For upstream nodes.
+  Ready,    // May start or has started; its end is to be told.
+  Succeeded,
+  Failed,
+  FailedIgnored,  // Failed, and by its own rule that does not matter.
+  Terminated,     // Ended from outside.
+  Skipped,
+};
+bool hasEnded(NodeState state);
+
+// Why a node was skipped.
+enum class SkipReason : uint8_t {
+  None,
+  Disabled,           // By the definition; counts as success for those behind it.
+  ByOperator,         // Counts as success as well.
+  WhenFalse,          // Its own condition.
+  UpstreamFailed,     // One that it needs failed, or was skipped for this reason.
+  UpstreamSkipped,    // One that it needs was skipped by its condition, or for this reason.
+  UpstreamSucceeded,  // It waited for a failure that did not come.
+  RunStopping,
+};
+
+// What a step of a run leads to. Nodes that are skipped have been dealt with already, with all that
+// follows from it; they are listed to be recorded.
+struct RunEffects {
+  std::vector<NodeIndex> ready;
+  std::vector<NodeIndex> skipped;
+};
+
+enum class RunEnd : uint8_t { Running, Finished, Failed, Terminated };
+
+// The dependency counters of one run, in memory. Pure: told what ended, it says what may start.
+// An ended node costs as much as there are nodes behind it, however large the run is. One thread.
+//
+// A node starts when all its needs are met. It is skipped as soon as one can't be met any more
+// and no upstream node is still to end, so that its end never overtakes theirs.
+// The run fails if a node failed whose failure is not ignored, whatever ran behind it.
+class RunProgress {
+ public:
+  explicit RunProgress(std::shared_ptr<const FlowGraph> graph);
+
+  // Once, first of all.
+  RunEffects start();
+  // A node that was ready has ended; `why` for Skipped (WhenFalse, ByOperator, RunStopping). Told
+  // again, or for a node that was skipped meanwhile, it changes nothing.
+  RunEffects onEnded(NodeIndex node, NodeState end, SkipReason why = SkipReason::None);
+  // An operator skips a node that waits.
+  RunEffects skip(NodeIndex node);
+  // Nothing more starts: what waits is skipped. Nodes that are ready have to end by themselves or
+  // be ended.
+  RunEffects stopRest();
+  // Marks nodes (of FlowGraph::withDescendants or a choice of one's own) as never having run, and
+  // counts anew. What is ready then and was not before is in the effects.
+  RunEffects rerun(const std::vector<bool>& again);
+
+  NodeState state(NodeIndex node) const { return nodes_[node].state; }
+  SkipReason skipReason(NodeIndex node) const { return nodes_[node].reason; }
+  // Running until every node has ended.
+  RunEnd end() const;
+  // The same, as it stands while others still run: Running if all is well so far.
+  RunEnd outlook() const;
+  size_t unended() const { return unended_; }
+
+ private:
+  struct Node {
+    NodeState state = NodeState::Waiting;
+    SkipReason reason = SkipReason::None;
+    SkipReason blocked = SkipReason::None;  // A need can't be met any more.
+    uint32_t missing = 0;                   // Upstream nodes that have not ended.
+  };
+  static bool meets(const Node& upstream, NeedKind kind);
+  static SkipReason reasonBehind(const Node& upstream, NeedKind kind);
+  void finish(NodeIndex node, NodeState end, SkipReason why);
+  // Hands the ends in `ended` on to the nodes behind them, and so on.
+  RunEffects settle(std::vector<NodeIndex> ended);
+  // What becomes of a node whose upstream nodes have all ended.
+  void decide(NodeIndex node, RunEffects& effects, std::vector<NodeIndex>& ended);
+
+  const std::shared_ptr<const FlowGraph> graph_;
+  std::vector<Node> nodes_;
+  size_t unended_ = 0;
+  size_t failed_ = 0;
+  size_t terminated_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace baton::master
