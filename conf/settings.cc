@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/json.h"
+#include "common/yaml/plain_scalar.h"
 
 extern char** environ;
 
@@ -55,34 +56,12 @@ RawValue rawFromVariable(const Key& key, const std::string& text) {
   return raw;
 }
 
-// How many single changes make one word of the other.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 std::string unknownKey(Program program, std::string_view name) {
-  const Key* nearest = nullptr;
-  size_t least = 4;
-  for (const Key& key : keysOf(program)) {
-    const size_t changes = distance(key.name, name.substr(0, 80));
-    if (changes < least) {
-      least = changes;
-      nearest = &key;
-    }
-  }
-  const std::string hint = nearest == nullptr ? "; `baton config keys` lists all"
-                                              : fmt::format("; did you mean {}?", nearest->name);
+  std::vector<std::string_view> names;
+  for (const Key& key : keysOf(program)) names.push_back(key.name);
+  const std::string_view nearest = nearestWord(name, names);
+  const std::string hint = nearest.empty() ? "; `baton config keys` lists all"
+                                           : fmt::format("; did you mean {}?", nearest);
   return fmt::format("is no setting of {}{}", sampleFileOf(program), hint);
 }
 

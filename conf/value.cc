@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "common/base/duration_text.h"
 #include "common/base/json.h"
+#include "common/yaml/plain_scalar.h"
 #include "conf/settings.h"
 
 namespace baton::conf {
@@ -13,16 +13,6 @@ std::string shown(std::string_view text) { return fmt::format("\"{}\"", truncate
 
 Error mustBe(const std::string& value, std::string_view expectation) {
   return Error::invalidArgument("is {}, expected {}", value, expectation);
-}
-
-// Plain decimal without sign, leading zero or exponent, so that nobody has to know which version
-// of YAML says what 010 is.
-std::optional<int64_t> plainInteger(std::string_view text) {
-  if (text.empty() || (text.size() > 1 && text.front() == '0')) return std::nullopt;
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
 }
 
 std::optional<int64_t> plainBytes(std::string_view text) {
@@ -39,19 +29,6 @@ std::optional<int64_t> plainBytes(std::string_view text) {
   const auto number = plainInteger(text);
   if (!number || *number > INT64_MAX / factor) return std::nullopt;
   return *number * factor;
-}
-
-// A duration each of whose numbers is plain.
-std::optional<Millis> plainDuration(std::string_view text) {
-  for (size_t i = 0; i + 1 < text.size(); ++i) {
-    const bool starts_number = i == 0 || text[i - 1] < '0' || text[i - 1] > '9';
-    if (starts_number && text[i] == '0' && text[i + 1] >= '0' && text[i + 1] <= '9') {
-      return std::nullopt;
-    }
-  }
-  const auto parsed = parseDuration(text);
-  if (!parsed.ok()) return std::nullopt;
-  return *parsed;
 }
 
 bool isPlainName(std::string_view text) {

@@ -2,88 +2,49 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <yaml-cpp/yaml.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <set>
 
 #include "common/base/file_descriptor.h"
-#include "common/base/json.h"
+#include "common/yaml/yaml_document.h"
 
 namespace baton::conf {
 namespace {
 
-constexpr size_t kFileBytesMax = 1024 * 1024;
-constexpr size_t kDepthMax = 16;
-constexpr size_t kIndentMax = 80;
+constexpr YamlLimits kFileLimits;
 
-// Finds the first line nested deeper than a settings file can be; 0 if there is none. It counts
-// brackets that are open, indicators before the first word, and blanks in front: an upper bound of
-// the parser's depth that is cheap and needs no grammar.
-int tooDeepLine(std::string_view text) {
-  size_t open = 0;
-  int line = 1;
-  bool at_start = true;
-  size_t indent = 0;
-  size_t indicators = 0;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') {
-      if (c == '\n') ++line;
-      at_start = true;
-      indent = 0;
-      indicators = 0;
-      continue;
-    }
-    if (c == '[' || c == '{') ++open;
-    if ((c == ']' || c == '}') && open > 0) --open;
-    if (at_start) {
-      if (c == ' ' || c == '\t') {
-        ++indent;
-      } else if (c == '-' || c == '?' || c == ':' || c == '!' || c == '&') {
-        ++indicators;
-      } else {
-        at_start = false;
-      }
-    }
-    const bool blank_or_mark = at_start && indicators == 0;
-    if (open > kDepthMax || indicators > kDepthMax || (!blank_or_mark && indent > kIndentMax)) {
-      return line;
-    }
-  }
-  return 0;
-}
-
-RawValue rawValueOf(const YAML::Node& node) {
+RawValue rawValueOf(const YamlNode& node) {
   RawValue value;
-  if (node.IsScalar()) {
-    value.text = node.Scalar();
-    value.quoted = node.Tag() == "!";
-    return value;
-  }
-  if (node.IsNull()) {
-    value.kind = RawValue::Kind::Null;
-    return value;
-  }
-  if (node.IsSequence()) {
-    value.kind = RawValue::Kind::List;
-    for (const YAML::Node& item : node) {
-      if (!item.IsScalar()) {
-        value.kind = RawValue::Kind::Nested;
-        return value;
+  switch (node.kind) {
+    case YamlNode::Kind::Scalar:
+      value.text = node.text;
+      value.quoted = node.quoted;
+      return value;
+    case YamlNode::Kind::Null:
+      value.kind = RawValue::Kind::Null;
+      return value;
+    case YamlNode::Kind::List:
+      value.kind = RawValue::Kind::List;
+      for (const YamlNode& item : node.items) {
+        if (item.kind != YamlNode::Kind::Scalar) {
+          value.kind = RawValue::Kind::Nested;
+          return value;
+        }
+        value.items.push_back(item.text);
       }
-      value.items.push_back(item.Scalar());
-    }
-    return value;
+      return value;
+    case YamlNode::Kind::Map:
+      break;
   }
   value.kind = RawValue::Kind::Map;
-  for (const auto& pair : node) {
-    if (!pair.first.IsScalar() || !pair.second.IsScalar()) {
+  for (const YamlEntry& entry : node.entries) {
+    if (entry.value.kind != YamlNode::Kind::Scalar) {
       value.kind = RawValue::Kind::Nested;
       return value;
     }
-    value.pairs.emplace_back(pair.first.Scalar(), pair.second.Scalar());
+    value.pairs.emplace_back(entry.key, entry.value.text);
   }
   return value;
 }
@@ -94,23 +55,20 @@ class EntryCollector {
   EntryCollector(const std::string& file, std::vector<ConfigIssue>& issues)
       : file_(file), issues_(issues) {}
 
-  void collect(const YAML::Node& root) {
-    if (root.IsNull()) return;
-    if (!root.IsMap()) {
-      wrong(root, "", "the file is no map; expected sections such as \"http:\"");
+  void collect(const YamlNode& root) {
+    if (root.kind == YamlNode::Kind::Null) return;
+    if (root.kind != YamlNode::Kind::Map) {
+      issues_.push_back(
+          {file_, root.mark.line, "", "the file is no map; expected sections such as \"http:\""});
       return;
     }
-    for (const auto& pair : root) {
-      if (!pair.first.IsScalar()) {
-        wrong(pair.first, "", "a key is no plain word");
+    for (const YamlEntry& section : root.entries) {
+      if (section.value.kind != YamlNode::Kind::Map) {
+        add(section.mark.line, section.key, section.value);
         continue;
       }
-      const std::string section = pair.first.Scalar();
-      if (pair.second.IsMap()) {
-        if (!isNew(pair.first, section)) continue;
-        collectSection(section, pair.second);
-      } else {
-        add(pair.first, section, pair.second);
+      for (const YamlEntry& entry : section.value.entries) {
+        add(entry.mark.line, section.key + "." + entry.key, entry.value);
       }
     }
   }
@@ -118,29 +76,13 @@ class EntryCollector {
   std::vector<RawEntry> take() { return std::move(entries_); }
 
  private:
-  void collectSection(const std::string& section, const YAML::Node& map) {
-    for (const auto& pair : map) {
-      if (!pair.first.IsScalar()) {
-        wrong(pair.first, section, "a key is no plain word");
-        continue;
-      }
-      add(pair.first, section + "." + pair.first.Scalar(), pair.second);
+  // "a.b: 1" and "b: 1" in the section "a" are one name.
+  void add(int line, const std::string& name, const YamlNode& node) {
+    if (seen_.insert(name).second) {
+      entries_.push_back({name, rawValueOf(node), line});
+    } else {
+      issues_.push_back({file_, line, name, "stands twice"});
     }
-  }
-
-  void add(const YAML::Node& at, const std::string& name, const YAML::Node& node) {
-    if (!isNew(at, name)) return;
-    entries_.push_back({name, rawValueOf(node), at.Mark().line + 1});
-  }
-
-  bool isNew(const YAML::Node& at, const std::string& name) {
-    if (seen_.insert(name).second) return true;
-    wrong(at, name, "stands twice");
-    return false;
-  }
-
-  void wrong(const YAML::Node& at, const std::string& key, std::string message) {
-    issues_.push_back({file_, at.Mark().line + 1, key, std::move(message)});
   }
 
   const std::string& file_;
@@ -160,32 +102,14 @@ std::string ConfigIssue::text() const {
 
 std::vector<RawEntry> readYamlText(const std::string& file, std::string_view text,
                                    std::vector<ConfigIssue>& issues) {
-  if (text.size() > kFileBytesMax) {
-    issues.push_back({file, 0, "", fmt::format("is over {} bytes", kFileBytesMax)});
-    return {};
+  std::vector<YamlIssue> found;
+  const auto root = readYaml(text, kFileLimits, found);
+  for (YamlIssue& issue : found) {
+    issues.push_back({file, issue.mark.line, std::move(issue.path), std::move(issue.message)});
   }
-  if (const int line = tooDeepLine(text); line > 0) {
-    issues.push_back({file, line, "", "is nested too deep; a settings file has sections and keys"});
-    return {};
-  }
-  if (!isValidUtf8(text) || text.find('\0') != text.npos) {
-    issues.push_back({file, 0, "", "is no text in UTF-8"});
-    return {};
-  }
-  try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() > 1) {
-      issues.push_back({file, documents[1].Mark().line + 1, "", "has a second document (\"---\")"});
-      return {};
-    }
-    EntryCollector collector(file, issues);
-    if (!documents.empty()) collector.collect(documents.front());
-    return collector.take();
-  } catch (const YAML::Exception& e) {
-    issues.push_back(
-        {file, e.mark.is_null() ? 0 : e.mark.line + 1, "", fmt::format("is not YAML: {}", e.msg)});
-    return {};
-  }
+  EntryCollector collector(file, issues);
+  if (root) collector.collect(*root);
+  return collector.take();
 }
 
 Result<std::string> readConfigFile(const std::string& path) {
@@ -208,8 +132,8 @@ Result<std::string> readConfigFile(const std::string& path) {
     if (got < 0) return Error::invalidArgument("{}: {}", path, std::strerror(errno));
     if (got == 0) return text;
     text.append(buffer, static_cast<size_t>(got));
-    if (text.size() > kFileBytesMax) {
-      return Error::invalidArgument("{}: is over {} bytes", path, kFileBytesMax);
+    if (text.size() > kFileLimits.bytes_max) {
+      return Error::invalidArgument("{}: is over {} bytes", path, kFileLimits.bytes_max);
     }
   }
 }

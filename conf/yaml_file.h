@@ -39,9 +39,8 @@ struct ConfigIssue {
 };
 
 // Reads the two-level map of a settings file (a top level without sections too, for the client's).
-// What is no such map, or stands twice, is added to `issues`; the rest is returned. Text nested
-// deeper than any settings file, or longer than 1 MB, is refused before the parser sees it,
-// because the parser recurses.
+// What is no such map, or stands twice, or readYaml refuses, is added to `issues`; the rest is
+// returned.
 std::vector<RawEntry> readYamlText(const std::string& file, std::string_view text,
                                    std::vector<ConfigIssue>& issues);
 

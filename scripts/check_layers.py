@@ -9,7 +9,7 @@ import re
 import sys
 
 BASE = ["common/base"]
-COMMON_ORDER = ["service", "event", "fsm", "calendar", "model", "protocol"]
+COMMON_ORDER = ["yaml", "service", "event", "fsm", "calendar", "model", "protocol"]
 COMMON = BASE + ["common/" + name for name in COMMON_ORDER]
 
 # Folder -> folders that its files may include (its own always). The longest match counts.
@@ -17,7 +17,7 @@ LAYERS = {
     "common/base": [],
     **{"common/" + name: BASE + ["common/" + before for before in COMMON_ORDER[:place]]
        for place, name in enumerate(COMMON_ORDER)},
-    "conf": BASE,
+    "conf": BASE + ["common/yaml"],
     "net": BASE,
     "dao": BASE + ["common/model"],
     "ha": BASE + ["common/service", "dao"],
@@ -46,7 +46,7 @@ VENDORS = {
     "mysql": ["dao/mysql"],
     "mariadb": ["dao/mysql"],
     "sqlite3.h": ["dao/sqlite"],
-    "yaml-cpp/": ["conf"],
+    "yaml-cpp/": ["common/yaml"],
     "Poco/": ["net", "webapi"],
     "CLI/": ["cli"],
     "absl/": ["common/calendar"],

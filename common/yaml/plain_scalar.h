@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/base/clock.h"
+
+// How values that people write by hand are read, in settings and definitions alike.
+namespace baton {
+
+// Plain decimal without sign, leading zero or exponent, so that nobody has to know which version
+// of YAML says what 010 is.
+std::optional<int64_t> plainInteger(std::string_view text);
+
+// Plain decimal, with a fraction if wanted ("2", "1.5"), under the same rules.
+std::optional<double> plainNumber(std::string_view text);
+
+// A duration each of whose numbers is plain.
+std::optional<Millis> plainDuration(std::string_view text);
+
+// The word that `text` was probably meant to be: the one with the fewest changes, at most three
+// and fewer than it has letters; empty if there is none.
+std::string_view nearestWord(std::string_view text, std::span<const std::string_view> words);
+
+}  // namespace baton

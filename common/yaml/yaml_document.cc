@@ -1,0 +1,390 @@
+#include "common/yaml/yaml_document.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <unordered_map>
+
+#include "common/base/json.h"
+
+namespace baton {
+namespace {
+
+// Thrown through the parser when an issue ends the reading; never leaves this file.
+struct StopReading {};
+
+std::string shownKey(std::string_view key) { return truncateUtf8(key, 80); }
+
+// Finds the lines of a text, to count columns in characters where the parser counts bytes.
+class SourceLines {
+ public:
+  explicit SourceLines(std::string_view text) : text_(text) {
+    starts_.push_back(0);
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n') starts_.push_back(i + 1);
+    }
+  }
+
+  // From 0; without its line break.
+  std::string_view line(int number) const {
+    if (number < 0 || static_cast<size_t>(number) >= starts_.size()) return {};
+    const size_t begin = starts_[static_cast<size_t>(number)];
+    return text_.substr(begin, text_.find('\n', begin) - begin);
+  }
+
+  YamlMark markOf(const YAML::Mark& at) const {
+    if (at.is_null()) return {};
+    const std::string_view before = line(at.line).substr(0, static_cast<size_t>(at.column));
+    return {at.line + 1, static_cast<int>(utf8Length(before)) + 1};
+  }
+
+  YamlMark markOf(size_t byte) const {
+    const auto next = std::upper_bound(starts_.begin(), starts_.end(), byte);
+    const auto number = static_cast<int>(next - starts_.begin());
+    const size_t begin = starts_[static_cast<size_t>(number - 1)];
+    return {number, static_cast<int>(utf8Length(text_.substr(begin, byte - begin))) + 1};
+  }
+
+  // Whether the quote that begins there, if one does, has its end: the parser takes the end of the
+  // text for one.
+  bool quoteEnds(const YAML::Mark& at) const {
+    if (at.is_null() || static_cast<size_t>(at.line) >= starts_.size()) return true;
+    size_t i = starts_[static_cast<size_t>(at.line)] + static_cast<size_t>(at.column);
+    if (i >= text_.size() || (text_[i] != '"' && text_[i] != '\'')) return true;
+    const char quote = text_[i];
+    for (++i; i < text_.size(); ++i) {
+      if (text_[i] == '\\' && quote == '"') {
+        ++i;
+      } else if (text_[i] == quote) {
+        if (quote == '"' || i + 1 >= text_.size() || text_[i + 1] != quote) return true;
+        ++i;
+      }
+    }
+    return false;
+  }
+
+  bool hasTabInFront(int number) const {
+    const std::string_view text = line(number);
+    return text.substr(0, text.find_first_not_of(" \t")).find('\t') != text.npos;
+  }
+
+ private:
+  std::string_view text_;
+  std::vector<size_t> starts_;
+};
+
+// Builds the tree from the parser's events, and stops it before it recurses too deep.
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  TreeBuilder(const SourceLines& lines, const YamlLimits& limits, std::vector<YamlIssue>& issues)
+      : lines_(lines), limits_(limits), issues_(issues) {}
+
+  YamlNode take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > 1) stop(mark, "has a second document (\"---\"); expected one");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (wantsKey()) stop(mark, "a key is empty or null; write it in quotes if that is its name");
+    YamlNode node = nodeAt(mark, YamlNode::Kind::Null);
+    const std::string_view rest = lines_.line(mark.line).substr(
+        std::min(static_cast<size_t>(std::max(mark.column, 0)), lines_.line(mark.line).size()));
+    for (const std::string_view word : {"~", "null", "Null", "NULL"}) {
+      if (rest.starts_with(word)) node.text = word;
+    }
+    if (node.text.empty() && !frames_.empty() && frames_.back().node.kind == YamlNode::Kind::Map) {
+      node.mark = frames_.back().key_mark;  // An empty value is nowhere.
+    }
+    attach(anchor, std::move(node));
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (wantsKey()) stop(mark, "a key is an alias; expected a plain word");
+    const auto it = anchors_.find(anchor);
+    if (it == anchors_.end()) stop(mark, "an alias stands inside its own anchor");
+    count(mark, it->second.nodes);
+    if (frames_.size() + it->second.depth > limits_.depth_max) stopTooDeep(mark);
+    if (!frames_.empty()) {
+      frames_.back().depth_below = std::max(frames_.back().depth_below, it->second.depth);
+    }
+    YamlNode copy = it->second.node;
+    add(std::move(copy));
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    refuseTag(mark, tag);
+    const bool quoted = tag == "!";
+    if (quoted && !lines_.quoteEnds(mark)) stop(mark, "a quote begins here and does not end");
+    if (wantsKey()) {
+      takeKey(mark, value, quoted);
+      return;
+    }
+    YamlNode node = nodeAt(mark, YamlNode::Kind::Scalar);
+    node.quoted = quoted;
+    node.text = value;
+    attach(anchor, std::move(node));
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, YamlNode::Kind::List);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, YamlNode::Kind::Map);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Frame {
+    YamlNode node;
+    YAML::anchor_t anchor = 0;
+    size_t nodes_before = 0;
+    size_t depth_below = 0;  // Levels inside, so that an alias of it can be judged.
+    bool has_key = false;    // Map: the key is read, its value is not.
+    bool doubled = false;    // The key stood before: its value is left out.
+    std::string key;
+    YamlMark key_mark;
+    std::unordered_map<std::string, int> lines_of_keys;
+  };
+  struct Anchored {
+    YamlNode node;
+    size_t nodes = 0;
+    size_t depth = 0;
+  };
+
+  [[noreturn]] void stop(const YAML::Mark& mark, std::string message) {
+    issues_.push_back({lines_.markOf(mark), path(), std::move(message)});
+    throw StopReading();
+  }
+  [[noreturn]] void stopTooDeep(const YAML::Mark& mark) {
+    stop(mark, fmt::format("is nested too deep: over {} levels", limits_.depth_max));
+  }
+
+  std::string path() const {
+    std::string out;
+    for (const Frame& frame : frames_) {
+      if (frame.node.kind == YamlNode::Kind::List) {
+        out += fmt::format("[{}]", frame.node.items.size());
+      } else if (frame.has_key) {
+        out += (out.empty() ? "" : ".") + shownKey(frame.key);
+      }
+    }
+    return out;
+  }
+
+  bool wantsKey() const {
+    return !frames_.empty() && frames_.back().node.kind == YamlNode::Kind::Map &&
+           !frames_.back().has_key;
+  }
+
+  YamlNode nodeAt(const YAML::Mark& mark, YamlNode::Kind kind) {
+    count(mark, 1);
+    YamlNode node;
+    node.kind = kind;
+    node.mark = lines_.markOf(mark);
+    return node;
+  }
+
+  void count(const YAML::Mark& mark, size_t nodes) {
+    nodes_ += nodes;
+    if (nodes_ > limits_.nodes_max) {
+      stop(mark, fmt::format("has over {} values (aliases count as what they stand for)",
+                             limits_.nodes_max));
+    }
+  }
+
+  void refuseTag(const YAML::Mark& mark, std::string tag) {
+    if (tag.empty() || tag == "?" || tag == "!") return;
+    constexpr std::string_view kCore = "tag:yaml.org,2002:";
+    if (tag.starts_with(kCore)) tag = "!!" + tag.substr(kCore.size());
+    stop(mark, fmt::format("has the tag {}; tags are not accepted", shownKey(tag)));
+  }
+
+  void takeKey(const YAML::Mark& mark, const std::string& key, bool quoted) {
+    Frame& frame = frames_.back();
+    frame.has_key = true;
+    frame.key = key;
+    frame.key_mark = lines_.markOf(mark);
+    if (key == "<<" && !quoted) stop(mark, "merge keys (\"<<\") are not accepted; write it out");
+    const auto [it, first] = frame.lines_of_keys.emplace(key, frame.key_mark.line);
+    frame.doubled = !first;
+    if (!first) {
+      issues_.push_back(
+          {frame.key_mark, path(), fmt::format("stands twice, first in line {}", it->second)});
+    }
+  }
+
+  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+            YamlNode::Kind kind) {
+    if (wantsKey())
+      stop(mark, "a key is a list or a map, or a bracket has no end; expected a word");
+    refuseTag(mark, tag);
+    if (frames_.size() >= limits_.depth_max) stopTooDeep(mark);
+    Frame frame;
+    frame.nodes_before = nodes_;
+    frame.node = nodeAt(mark, kind);
+    frame.anchor = anchor;
+    frames_.push_back(std::move(frame));
+  }
+
+  void close() {
+    Frame frame = std::move(frames_.back());
+    frames_.pop_back();
+    const size_t depth = frame.depth_below + 1;
+    if (!frames_.empty()) {
+      frames_.back().depth_below = std::max(frames_.back().depth_below, depth);
+    }
+    if (frame.anchor != 0) {
+      anchors_[frame.anchor] = {frame.node, nodes_ - frame.nodes_before, depth};
+    }
+    add(std::move(frame.node));
+  }
+
+  void attach(YAML::anchor_t anchor, YamlNode node) {
+    if (anchor != 0) anchors_[anchor] = {node, 1, 0};
+    add(std::move(node));
+  }
+
+  void add(YamlNode node) {
+    if (frames_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Frame& frame = frames_.back();
+    if (frame.node.kind == YamlNode::Kind::List) {
+      frame.node.items.push_back(std::move(node));
+      return;
+    }
+    if (!frame.doubled) {
+      frame.node.entries.push_back({std::move(frame.key), frame.key_mark, std::move(node)});
+    }
+    frame.has_key = false;
+  }
+
+  const SourceLines& lines_;
+  const YamlLimits& limits_;
+  std::vector<YamlIssue>& issues_;
+  std::vector<Frame> frames_;
+  std::map<YAML::anchor_t, Anchored> anchors_;
+  YamlNode root_;
+  size_t nodes_ = 0;
+  int documents_ = 0;
+};
+
+// The first byte that a text must not have: the parser takes some of them for the end.
+size_t findControlCharacter(std::string_view text) {
+  const auto it = std::find_if(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 && c != '\t' && c != '\n' && c != '\r';
+  });
+  return it == text.end() ? text.npos : static_cast<size_t>(it - text.begin());
+}
+
+// JSON writes characters beyond U+FFFF as two escapes, which YAML does not know: they become the
+// character itself. Only within the double quotes of a text that begins as a JSON object or list.
+std::string joinSurrogates(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == text.npos || (text[first] != '{' && text[first] != '[')) return std::string(text);
+  const auto unitAt = [&](size_t at) -> uint32_t {
+    if (at + 6 > text.size() || text.substr(at, 2) != "\\u") return 0;
+    uint32_t unit = 0;
+    for (const char c : text.substr(at + 2, 4)) {
+      const size_t digit = std::string_view("0123456789abcdefABCDEF").find(c);
+      if (digit == std::string_view::npos) return 0;
+      unit = unit * 16 + static_cast<uint32_t>(digit < 16 ? digit : digit - 6);
+    }
+    return unit;
+  };
+  std::string out;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') in_string = !in_string;
+    if (!in_string || text[i] != '\\') {
+      out += text[i];
+      continue;
+    }
+    const uint32_t high = unitAt(i);
+    const uint32_t low = unitAt(i + 6);
+    if (high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
+      const uint32_t code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+      for (const uint32_t byte : {0xf0 | code >> 18, 0x80 | (code >> 12 & 0x3f),
+                                  0x80 | (code >> 6 & 0x3f), 0x80 | (code & 0x3f)}) {
+        out += static_cast<char>(byte);
+      }
+      i += 11;
+      continue;
+    }
+    out += text.substr(i, 2);
+    ++i;
+  }
+  return out;
+}
+
+}  // namespace
+
+const YamlEntry* YamlNode::find(std::string_view key) const {
+  const auto it = std::find_if(entries.begin(), entries.end(),
+                               [&](const YamlEntry& entry) { return entry.key == key; });
+  return it == entries.end() ? nullptr : &*it;
+}
+
+std::string_view toString(YamlNode::Kind kind) {
+  switch (kind) {
+    case YamlNode::Kind::Null:
+      return "empty";
+    case YamlNode::Kind::Scalar:
+      return "a single value";
+    case YamlNode::Kind::List:
+      return "a list";
+    case YamlNode::Kind::Map:
+      return "a map";
+  }
+  return "";
+}
+
+std::optional<YamlNode> readYaml(std::string_view text, const YamlLimits& limits,
+                                 std::vector<YamlIssue>& issues) {
+  if (text.size() > limits.bytes_max) {
+    issues.push_back({{}, "", fmt::format("is over {} bytes", limits.bytes_max)});
+    return std::nullopt;
+  }
+  if (!isValidUtf8(text) || text.find('\0') != text.npos) {
+    issues.push_back({{}, "", "is no text in UTF-8"});
+    return std::nullopt;
+  }
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  if (const size_t at = findControlCharacter(text); at != text.npos) {
+    issues.push_back({SourceLines(text).markOf(at), "",
+                      fmt::format("has the control character 0x{:02x}", text[at])});
+    return std::nullopt;
+  }
+  const std::string source = joinSurrogates(text);
+  const SourceLines lines(source);
+  TreeBuilder builder(lines, limits, issues);
+  try {
+    std::istringstream stream(source);
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+    return builder.take();
+  } catch (const StopReading&) {
+    return std::nullopt;
+  } catch (const YAML::Exception& e) {
+    const bool tab = !e.mark.is_null() && lines.hasTabInFront(e.mark.line);
+    issues.push_back({lines.markOf(e.mark), "",
+                      fmt::format("is not YAML: {}{}", e.msg,
+                                  tab ? " (the line begins with a tab; indent with blanks)" : "")});
+    return std::nullopt;
+  }
+}
+
+}  // namespace baton

@@ -1,0 +1,171 @@
+#include "common/yaml/yaml_document.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "common/base/json.h"
+#include "common/yaml/plain_scalar.h"
+
+namespace baton {
+namespace {
+
+// "line:column path: message" of each issue, one a line.
+std::string yamlIssues(const std::string& text, const YamlLimits& limits = {}) {
+  std::vector<YamlIssue> issues;
+  readYaml(text, limits, issues);
+  std::string out;
+  for (const YamlIssue& issue : issues) {
+    out += fmt::format("{}:{} {}: {}\n", issue.mark.line, issue.mark.column, issue.path,
+                       issue.message);
+  }
+  return out;
+}
+
+YamlNode yamlOf(const std::string& text) {
+  std::vector<YamlIssue> issues;
+  auto node = readYaml(text, {}, issues);
+  EXPECT_TRUE(node.has_value() && issues.empty()) << text << yamlIssues(text);
+  return node ? *node : YamlNode{};
+}
+
+// Scalars must stay as they were written, with their quotes and places, and maps in their order.
+TEST(YamlDocumentTest, KeepsTextQuotesOrderAndPlaces) {
+  const YamlNode root = yamlOf(
+      "country: no\nver: 1.10\n\"mode\": '0755'\nat: 12:30\nlist: [a, {b: c}]\nn: null\ne: \"\"\n"
+      "t: ~\nnothing:\nblock: |\n  x: [\n   \ty\n");
+  ASSERT_EQ(root.kind, YamlNode::Kind::Map);
+  EXPECT_EQ(root.entries[0].key, "country");
+  EXPECT_EQ(root.entries[0].value.text, "no");
+  EXPECT_FALSE(root.entries[0].value.quoted);
+  EXPECT_EQ(root.find("ver")->value.text, "1.10");
+  EXPECT_EQ(root.find("mode")->value.text, "0755");
+  EXPECT_TRUE(root.find("mode")->value.quoted);
+  EXPECT_EQ(root.find("at")->value.text, "12:30");
+  const YamlNode& list = root.find("list")->value;
+  EXPECT_EQ(list.items[1].mark, (YamlMark{5, 11}));
+  EXPECT_EQ(list.items[1].entries[0].value.mark, (YamlMark{5, 15}));
+  EXPECT_EQ(root.find("n")->value.kind, YamlNode::Kind::Null);
+  EXPECT_EQ(root.find("n")->value.text, "null");
+  EXPECT_EQ(root.find("e")->value.kind, YamlNode::Kind::Scalar);
+  EXPECT_EQ(root.find("t")->value.text, "~");
+  EXPECT_EQ(root.find("nothing")->value.text, "");
+  EXPECT_EQ(root.find("nothing")->value.mark, (YamlMark{9, 1}));
+  EXPECT_EQ(root.find("block")->value.text, "x: [\n \ty\n");
+  EXPECT_EQ(root.find("absent"), nullptr);
+}
+
+// Columns are characters for people, not bytes; a byte order mark is none.
+TEST(YamlDocumentTest, ColumnsCountCharacters) {
+  EXPECT_EQ(yamlOf("\xef\xbb\xbfäöü: x\n").entries[0].value.mark, (YamlMark{1, 6}));
+  EXPECT_EQ(yamlIssues("ä: {ü: !!x 1}\n").substr(0, 4), "1:8 ");
+}
+
+// JSON is read by the same reader, escapes of two halves included.
+TEST(YamlDocumentTest, ReadsJson) {
+  const YamlNode root = yamlOf(
+      "{\n\t\"a\":1,\"b\":[true,null,\"x\\/\\u00e4\\n\\\"\\ud83d\\ude00\"],\"c\":{},\n"
+      "  \"d\\\\\": \"\\\\ud83d\"}");
+  EXPECT_EQ(root.find("a")->value.text, "1");
+  EXPECT_EQ(root.find("a")->mark, (YamlMark{2, 2}));
+  EXPECT_EQ(root.find("b")->value.items[1].kind, YamlNode::Kind::Null);
+  EXPECT_EQ(root.find("b")->value.items[2].text, "x/ä\n\"😀");
+  EXPECT_EQ(root.find("d\\")->value.text, "\\ud83d");
+  EXPECT_EQ(yamlIssues("{\"a\": \"\\ud83d\"}").substr(0, 2), "1:");
+  const std::string any = "q\"uo'te\\ \t\n\r\x01\x7f é😀 # : - {}[] %";
+  EXPECT_EQ(yamlOf(dumpJson(Json{{any, any}})).entries[0].value.text, any);
+}
+
+// Each thing that is refused must be named with its place.
+TEST(YamlDocumentTest, RefusesByNameAndPlace) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"a: 1\nb:\n  c: 1\n  d: 2\n  c: 3\n", "5:3 b.c: stands twice, first in line 3\n"},
+      {"{\"a\": 1, \"a\": 2}", "1:10 a: stands twice, first in line 1\n"},
+      {"a: &x {b: 1}\nc:\n  <<: *x\n", "3:3 c.<<: merge keys (\"<<\") are not accepted"},
+      {"a: !!python/object:os.system x\n", "1:4 a: has the tag !!python/object:os.system; tags"},
+      {"a: !!python/none\n", "1:4 a: has the tag !!python/none"},
+      {"a: !secret x\n", "1:4 a: has the tag !secret"},
+      {"a: [!!set {x: 1}]\n", "1:5 a[0]: has the tag !!set"},
+      {"? [a, b]\n: c\n", "1:3 : a key is a list or a map"},
+      {"a: 1\n---\nb: 2\n", "has a second document"},
+      {"~: 1\n", "a key is empty or null"},
+      {"null: 1\n", "a key is empty or null"},
+      {"a: &x [*x]\n", "an alias stands inside its own anchor"},
+      {"a: *x\n", "is not YAML"},
+      {"a:\n\tb: 1\n", "the line begins with a tab; indent with blanks"},
+      {"a: [\n", "is not YAML"},
+      {"a: \"x\n", "1:4 a: a quote begins here and does not end"},
+      {"a: 'it''s\nb: 2\n", "1:4 a: a quote begins here and does not end"},
+      {"{\"a\": \"x\\\"}\n", "or a bracket has no end"},
+      {"a: b: c\n", "1:5 : is not YAML"},
+      {"ab\n\x04", "2:1 : has the control character 0x04"},
+      {"a: \xff\n", "is no text in UTF-8"},
+      {std::string("a: \0x", 6), "is no text in UTF-8"},
+      {std::string(2'000'000, ' '), "is over 1048576 bytes"}};
+  for (const auto& [text, expected] : cases) {
+    EXPECT_NE(yamlIssues(text).find(expected), std::string::npos) << text.substr(0, 60) << "\n"
+                                                                  << yamlIssues(text);
+  }
+}
+
+// Aliases stand for copies, and a bomb of them must be refused before it grows.
+TEST(YamlDocumentTest, AliasesAreCopiesWithinTheBudget) {
+  const YamlNode root = yamlOf("a: &x {k: [1, 2]}\nb: *x\nc: &y t\nd: *y\n");
+  EXPECT_EQ(root.find("b")->value.find("k")->value.items[1].text, "2");
+  EXPECT_EQ(root.find("d")->value.text, "t");
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    bomb += fmt::format("a{0}: &a{0} [*a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}]\n", i,
+                        i - 1);
+  }
+  EXPECT_NE(yamlIssues(bomb).find("has over 200000 values"), std::string::npos);
+  std::string tower = "a0: &a0 [x]\n";
+  for (int i = 1; i < 40; ++i) tower += fmt::format("a{0}: &a{0} [*a{1}]\n", i, i - 1);
+  EXPECT_NE(yamlIssues(tower).find("nested too deep"), std::string::npos);
+}
+
+// Whatever is nested, wide or long must be judged at once, not after seconds or a crash.
+TEST(YamlDocumentTest, HostileTextsAreJudgedQuickly) {
+  const auto repeat = [](std::string_view part, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += part;
+    return out;
+  };
+  std::string stairs;
+  for (int i = 0; i < 400; ++i) stairs += std::string(static_cast<size_t>(i), ' ') + "a:\n";
+  const auto begin = std::chrono::steady_clock::now();
+  for (const std::string& text :
+       {repeat("[", 1'000'000), repeat("{a:", 300'000), repeat("{", 500'000), repeat("- ", 500'000),
+        repeat("? ", 500'000), repeat(": ", 500'000), repeat("[{", 500'000), repeat("&a ", 300'000),
+        repeat("!a ", 300'000), repeat("a: ", 300'000), stairs, repeat("[a, ", 250'000),
+        repeat("- - ? ", 150'000)}) {
+    EXPECT_NE(yamlIssues(text), "") << text.substr(0, 20);
+  }
+  for (const std::string& text :
+       {repeat("\n", 1'000'000), repeat("- \n", 100'000), repeat("#\n", 500'000),
+        repeat("-", 1'000'000), "a: \"" + repeat("x ", 400'000) + "\""}) {
+    EXPECT_EQ(yamlIssues(text), "") << text.substr(0, 20);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+TEST(YamlDocumentTest, PlainScalars) {
+  for (const char* text : {"0", "7", "120"}) EXPECT_TRUE(plainInteger(text)) << text;
+  for (const char* text : {"", "010", "1e2", "0x10", "yes", "+1", "-1", "1_0", " 1", "1.0"}) {
+    EXPECT_FALSE(plainInteger(text)) << text;
+  }
+  EXPECT_EQ(plainNumber("1.5"), 1.5);
+  EXPECT_EQ(plainNumber("2"), 2.0);
+  for (const char* text : {".5", "1.", "1.5e3", "01.5", "inf", "nan", "1.5.2"}) {
+    EXPECT_FALSE(plainNumber(text)) << text;
+  }
+  EXPECT_EQ(plainDuration("1h30m"), Millis(5'400'000));
+  EXPECT_FALSE(plainDuration("010s"));
+  const std::string_view words[] = {"timeout", "weight", "when"};
+  EXPECT_EQ(nearestWord("timout", words), "timeout");
+  EXPECT_EQ(nearestWord("tasks", words), "");
+  EXPECT_EQ(nearestWord("x", words), "");
+}
+
+}  // namespace
+}  // namespace baton
