@@ -5,14 +5,10 @@
 #include <cstdio>
 
 #include "common/base/duration_text.h"
+#include "common/model/task_rules.h"
 
 namespace baton {
 namespace {
-
-constexpr Millis kLongest{366LL * 86'400'000};
-constexpr size_t kLabelsMax = 32;
-constexpr size_t kArgsMax = 4096;
-constexpr size_t kMembersMax = 4096;
 
 void checkText(JsonReader& reader, std::string_view field, const std::string& text) {
   if (text.find('\0') != text.npos) reader.fail(field, "has a NUL character");
@@ -21,16 +17,9 @@ void checkText(JsonReader& reader, std::string_view field, const std::string& te
 void checkEnvironment(JsonReader& reader, std::string_view field,
                       const std::map<std::string, std::string>& variables) {
   for (const auto& [name, value] : variables) {
-    const bool plain = !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
-                       std::all_of(name.begin(), name.end(), [](char c) {
-                         return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                                (c >= '0' && c <= '9');
-                       });
     const std::string where = fmt::format("{}.{}", field, truncateUtf8(name, 80));
-    if (!plain) {
-      reader.fail(where, "is not a variable name; expected letters, digits and _");
-    } else if (name.starts_with("BATON_")) {
-      reader.fail(where, "names beginning with BATON_ are set by baton");
+    if (const std::string_view wrong = wrongVariableName(name); !wrong.empty()) {
+      reader.fail(where, std::string(wrong));
     }
     checkText(reader, where, value);
   }
@@ -40,8 +29,7 @@ void readLabels(JsonReader& reader, LabelMap& labels) {
   reader.stringMap("labels", labels, kLabelsMax);
   for (const auto& [name, value] : labels) {
     if (!isValidName(name) || !isValidName(value)) {
-      reader.fail(fmt::format("labels.{}", truncateUtf8(name, 80)),
-                  "names and values have 1 to 64 of A-Z a-z 0-9 . _ -");
+      reader.fail(fmt::format("labels.{}", truncateUtf8(name, 80)), std::string(kLabelRule));
     }
   }
 }
@@ -51,10 +39,10 @@ void readRetry(JsonReader& task, RetryPolicy& retry) {
   if (json == nullptr) return;
   JsonReader reader(*json, task.pathOf("retry"));
   bool on_lost = false;
-  reader.integer("max", retry.max, 0, 1'000)
-      .duration("delay", retry.delay, kLongest)
-      .number("backoff", retry.backoff, 1.0, 100.0)
-      .duration("max_delay", retry.max_delay, kLongest)
+  reader.integer("max", retry.max, 0, kRetriesMax)
+      .duration("delay", retry.delay, kTimeoutMax)
+      .number("backoff", retry.backoff, 1.0, kBackoffMax)
+      .duration("max_delay", retry.max_delay, kTimeoutMax)
       .boolean("on_lost", on_lost);
   if (on_lost) {
     reader.fail(Error(ErrorCode::Unsupported, "true is not supported by this version of baton",
@@ -69,15 +57,15 @@ void readCallback(JsonReader& task, CallbackSpec& callback) {
   JsonReader reader(*json, task.pathOf("callback"));
   std::string on_failure = "finish";
   callback.on = {"finished", "failed"};
-  reader.string("url", callback.url, 2'000)
+  reader.string("url", callback.url, kUrlCharsMax)
       .strings("on", callback.on, 4)
       .boolean("wait", callback.wait)
       .string("on_failure", on_failure);
-  if (!callback.url.starts_with("http://") && !callback.url.starts_with("https://")) {
+  if (!isWebAddress(callback.url)) {
     reader.fail("url", "expected an http:// or https:// address");
   }
   for (const std::string& event : callback.on) {
-    if (event != "finished" && event != "failed" && event != "terminated" && event != "skipped") {
+    if (!isCallbackEvent(event)) {
       reader.fail("on", fmt::format("\"{}\" is not one of finished, failed, terminated, skipped",
                                     truncateUtf8(event, 40)));
     }
@@ -96,9 +84,9 @@ void readCallback(JsonReader& task, CallbackSpec& callback) {
 void readPolicy(JsonReader& reader, TaskPolicy& policy) {
   readLabels(reader, policy.labels);
   readRetry(reader, policy.retry);
-  reader.duration("timeout", policy.timeout, kLongest)
-      .duration("dispatch_timeout", policy.dispatch_timeout, kLongest)
-      .duration("kill_grace", policy.kill_grace, Millis(86'400'000));
+  reader.duration("timeout", policy.timeout, kTimeoutMax)
+      .duration("dispatch_timeout", policy.dispatch_timeout, kTimeoutMax)
+      .duration("kill_grace", policy.kill_grace, kKillGraceMax);
   readCallback(reader, policy.callback);
 }
 
@@ -106,10 +94,10 @@ void readRun(JsonReader& reader, TaskSpec& spec) {
   reader.string("kind", spec.kind)
       .strings("command", spec.command, kArgsMax)
       .string("script", spec.script)
-      .strings("interpreter", spec.interpreter, 64)
+      .strings("interpreter", spec.interpreter, kInterpreterArgsMax)
       .stringMap("env", spec.env, kMembersMax)
       .stringMap("params", spec.params, kMembersMax)
-      .string("dir", spec.dir, 4'096);
+      .string("dir", spec.dir, kDirCharsMax);
 }
 
 // Fields of the contract that belong to later versions: refused by name, never ignored.
@@ -216,7 +204,7 @@ Result<TaskSpec> parseTaskSpec(const Json& json, const std::string& path) {
       .string("priority", priority)
       .string("not_before", not_before)
       .boolean("hold", spec.hold)
-      .strings("tags", spec.tags, 32);
+      .strings("tags", spec.tags, kTagsMax);
   readRun(reader, spec);
   readPolicy(reader, spec.policy);
   refuseUnsupported(reader);
