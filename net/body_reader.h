@@ -22,6 +22,7 @@ class BodyReader {
   State finish() const;
   std::string takeBody() { return std::move(body_); }
   State state() const { return state_; }
+  size_t bytes() const { return body_.size(); }  // Gathered so far.
 
  private:
   enum class Part : uint8_t { SizeLine, Data, DataEnd, Trailer };

@@ -108,7 +108,8 @@ bool HttpConnection::takeHead(std::string_view& data) {
     return false;
   }
   scanner_.reset();
-  body_.emplace(head_.body, host_.limits().body_bytes_max);
+  if (!admitBody()) return false;
+  body_.emplace(head_.body, body_bytes_max_);
   body_received_ = 0;
   part_begun_ = host_.loop().now();
   if (body_->state() == BodyReader::State::More && head_.expects_continue && data.empty()) {
@@ -118,12 +119,36 @@ bool HttpConnection::takeHead(std::string_view& data) {
   return open();
 }
 
+// Asks whether the body is wanted at all: nobody's memory is filled by who may not send it.
+bool HttpConnection::admitBody() {
+  body_bytes_max_ = host_.limits().body_bytes_max;
+  const bool none = head_.body.kind == BodyFraming::Kind::None ||
+                    (head_.body.kind == BodyFraming::Kind::Length && head_.body.length == 0);
+  if (none) return true;
+  Admission admission = host_.admit(head_.request);
+  if (admission.refusal) {
+    refuse(std::move(*admission.refusal));
+    return false;
+  }
+  body_bytes_max_ = std::min(body_bytes_max_, admission.body_bytes_max);
+  body_lease_ = std::make_shared<ByteLease>(host_.bodyBudget());
+  return true;
+}
+
 // True when the request was handed on or more of the body is needed than `data` had.
 bool HttpConnection::takeBody(std::string_view& data) {
   size_t taken = 0;
   const BodyReader::State state = body_->feed(data, taken);
   data.remove_prefix(taken);
   body_received_ += taken;
+  if (body_lease_ && !body_lease_->growTo(body_->bytes())) {
+    host_.onShed();
+    HttpResponse refusal =
+        HttpResponse::problem(503, "overloaded", "too many request bodies are under way");
+    refusal.headers.add("Retry-After", "1");
+    refuse(std::move(refusal));
+    return false;
+  }
   switch (state) {
     case BodyReader::State::More:
       return true;
@@ -132,7 +157,7 @@ bool HttpConnection::takeBody(std::string_view& data) {
       return true;
     case BodyReader::State::TooLarge:
       refuse({413, "body_too_large",
-              fmt::format("the body is larger than {} bytes", host_.limits().body_bytes_max)});
+              fmt::format("the body is larger than {} bytes", body_bytes_max_)});
       return false;
     case BodyReader::State::Failed:
       refuse({400, "bad_request", "the chunked body is not well-formed"});
@@ -147,6 +172,7 @@ void HttpConnection::dispatch() {
   keep_alive_ = head_.keep_alive;
   HttpRequest request = std::move(head_.request);
   request.body = body_->takeBody();
+  request.body_lease = std::move(body_lease_);
   request.peer = peer_;
   body_.reset();
   // What a reply must know of its request outlives the request.
@@ -159,10 +185,15 @@ void HttpConnection::dispatch() {
 }
 
 void HttpConnection::refuse(const HttpFault& fault) {
+  refuse(HttpResponse::problem(fault.status, fault.code, fault.detail));
+}
+
+void HttpConnection::refuse(HttpResponse response) {
   body_.reset();
+  body_lease_.reset();
   keep_alive_ = false;
   head_.request.method.clear();
-  beginReply(HttpResponse::problem(fault.status, fault.code, fault.detail));
+  beginReply(std::move(response));
 }
 
 void HttpConnection::onReply(uint64_t sequence, HttpResponse response) {
@@ -311,6 +342,8 @@ void HttpConnection::close() {
   host_.loop().remove(stream_.fd());
   stream_.close();
   source_.reset();
+  body_.reset();
+  body_lease_.reset();
   if (before == State::Busy) host_.onParked(-1);
   const auto exchange = exchange_.lock();
   host_.onClosed(*this);
@@ -330,7 +363,8 @@ void HttpConnection::setReadDeadline() {
   const ConnectionLimits& limits = host_.limits();
   if (body_) {
     const auto by_rate = Micros(body_received_ * 1'000'000 / limits.body_bytes_per_second_min);
-    setDeadline(part_begun_ + limits.body_deadline + by_rate);
+    setDeadline(std::min(part_begun_ + limits.body_deadline + by_rate,
+                         host_.loop().now() + limits.body_idle_timeout));
   } else if (scanner_.started()) {
     setDeadline(part_begun_ + limits.header_deadline);
   } else {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "net/body_reader.h"
+#include "net/byte_budget.h"
 #include "net/event_loop.h"
 #include "net/http_head.h"
 #include "net/http_message.h"
@@ -23,9 +24,16 @@ struct ConnectionLimits {
   Micros header_deadline{10'000'000};  // From the first byte of a request to its empty line.
   Micros body_deadline{30'000'000};    // For a body, plus its size by body_bytes_per_second_min.
   uint64_t body_bytes_per_second_min = 16 * 1024;
+  Micros body_idle_timeout{10'000'000};    // Without a byte of a body that has begun.
   Micros idle_timeout{75'000'000};         // Between requests.
   Micros write_stall_timeout{30'000'000};  // A peer that takes nothing of its reply for so long.
   Micros linger_timeout{2'000'000};        // For the peer to read the last reply before we close.
+};
+
+// What is decided about a request from its head alone, before any of its body is read.
+struct Admission {
+  size_t body_bytes_max = SIZE_MAX;       // Beside the server's own cap.
+  std::optional<HttpResponse> refusal{};  // Sent at once; the connection ends with it.
 };
 
 // What connections need from the server around them. I/O thread only.
@@ -38,6 +46,10 @@ class ConnectionHost {
   virtual std::span<char> scratch() = 0;      // Shared by all connections within one read.
   virtual const std::string& httpDate() = 0;  // Now, as a Date field has it.
   virtual bool stopping() const = 0;          // Replies close their connection.
+  // Of a request that has a body.
+  virtual Admission admit(const HttpRequest& head) = 0;
+  virtual const std::shared_ptr<ByteBudget>& bodyBudget() = 0;
+  virtual void onShed() = 0;  // A request was refused for want of room.
   virtual void onRequest(HttpRequest request, Responder responder) = 0;
   virtual void runOnPool(EventLoop::Task task) = 0;
   virtual void onReplied(int status) = 0;  // An answer leaves (of a request or a refusal).
@@ -81,7 +93,9 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   bool takeHead(std::string_view& data);
   bool takeBody(std::string_view& data);
   void dispatch();
+  bool admitBody();
   void refuse(const HttpFault& fault);
+  void refuse(HttpResponse response);
   void beginReply(HttpResponse response);
   void appendBody(HttpResponse& response);
   void flush();
@@ -103,6 +117,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   HeadScanner scanner_;
   RequestHead head_;
   std::optional<BodyReader> body_;  // Set while a body is being read.
+  std::shared_ptr<ByteLease> body_lease_;
+  size_t body_bytes_max_ = 0;
   uint64_t body_received_ = 0;
   BootTime part_begun_{};  // When this header or this body began.
   std::string pending_;    // Bytes of later requests.

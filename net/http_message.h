@@ -13,6 +13,8 @@
 
 namespace baton::net {
 
+class ByteLease;
+
 // Header fields in the order in which they came; names compare without case.
 class HttpHeaders {
  public:
@@ -54,7 +56,8 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> query;  // Decoded, in order.
   HttpHeaders headers;
   std::string body;
-  std::string peer;  // Address of the other end without its port.
+  std::shared_ptr<ByteLease> body_lease;  // Of a server's budget, for as long as the body lives.
+  std::string peer;                       // Address of the other end without its port.
 
   // The first query parameter of that name, or nullptr.
   const std::string* findQuery(std::string_view name) const;

@@ -51,6 +51,11 @@ class HttpServer::Front final : public ConnectionHost {
   std::span<char> scratch() override { return scratch_; }
   const std::string& httpDate() override;
   bool stopping() const override { return stopping_; }
+  Admission admit(const HttpRequest& head) override {
+    return server_.admit_ ? server_.admit_(head) : Admission();
+  }
+  const std::shared_ptr<ByteBudget>& bodyBudget() override { return server_.body_budget_; }
+  void onShed() override { ++server_.counters_.shed; }
   void onRequest(HttpRequest request, Responder responder) override;
   void runOnPool(EventLoop::Task task) override { pool_.post(std::move(task)); }
   void onReplied(int status) override {
@@ -278,8 +283,12 @@ void HttpServer::Front::stop(Micros patience) noexcept {
   pool_.stop();
 }
 
-HttpServer::HttpServer(Options options, Dispatch dispatch, Handler handler)
-    : options_(std::move(options)), dispatch_(std::move(dispatch)), handler_(std::move(handler)) {}
+HttpServer::HttpServer(Options options, Dispatch dispatch, Handler handler, Admit admit)
+    : options_(std::move(options)),
+      dispatch_(std::move(dispatch)),
+      handler_(std::move(handler)),
+      admit_(std::move(admit)),
+      body_budget_(std::make_shared<ByteBudget>(options_.bodies_bytes_max)) {}
 
 HttpServer::~HttpServer() { stop(Micros(0)); }
 

@@ -50,6 +50,8 @@ class HttpServer {
     size_t connections_per_peer_max = 12'000;  // All runners of a test live on one address.
     int backlog = 4096;
     Micros accept_pause{100'000};  // After running out of descriptors.
+    // Of all request bodies that are being read or handled; past it 503 with Retry-After.
+    size_t bodies_bytes_max = 256 * 1024 * 1024;
     ConnectionLimits limits;
   };
 
@@ -58,8 +60,10 @@ class HttpServer {
   using Dispatch = std::function<RunOn(std::string_view method, std::string_view path)>;
   // What it throws is logged and answered with 500.
   using Handler = std::function<void(HttpRequest, Responder)>;
+  // Called on the I/O thread with the head of each request that has a body; must not block.
+  using Admit = std::function<Admission(const HttpRequest& head)>;
 
-  HttpServer(Options options, Dispatch dispatch, Handler handler);
+  HttpServer(Options options, Dispatch dispatch, Handler handler, Admit admit = {});
   ~HttpServer();  // stop() without patience.
 
   HttpServer(const HttpServer&) = delete;
@@ -78,6 +82,8 @@ class HttpServer {
   void stop(Micros patience) noexcept;
 
   const HttpCounters& counters() const { return counters_; }
+  // Of request bodies that are held now.
+  size_t bodiesBytes() const { return body_budget_->used(); }
 
  private:
   class Front;
@@ -85,6 +91,8 @@ class HttpServer {
   const Options options_;
   const Dispatch dispatch_;
   const Handler handler_;
+  const Admit admit_;
+  const std::shared_ptr<ByteBudget> body_budget_;  // Requests may outlive the server.
   HttpCounters counters_;
   std::atomic<uint16_t> port_{0};
   std::unique_ptr<Front> front_;

@@ -26,8 +26,12 @@ class Call {
        net::Responder responder, std::shared_ptr<const ErrorMapper> errors);
 
   const net::HttpRequest& request() const { return state_->request; }
-  // Leaves the request without its body: a held call needs no room for it. Before others read it.
-  std::string takeBody() const { return std::move(state_->request.body); }
+  // Leaves the request without its body: a held call needs no room for it, and none of the
+  // server's budget either. Before others read it.
+  std::string takeBody() const {
+    state_->request.body_lease.reset();
+    return std::move(state_->request.body);
+  }
   // The named part of the path; the route has it.
   const std::string& pathParam(std::string_view name) const;
   Role role() const { return state_->role; }

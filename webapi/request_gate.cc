@@ -7,6 +7,9 @@
 namespace baton::webapi {
 namespace {
 
+// Where no body is needed a small one may come all the same.
+constexpr size_t kSmallBodyBytesMax = 64 * 1024;
+
 Status checkQuery(const net::HttpRequest& request, const RouteSpec& spec) {
   for (size_t i = 0; i < request.query.size(); ++i) {
     const std::string& name = request.query[i].first;
@@ -29,10 +32,6 @@ Status checkQuery(const net::HttpRequest& request, const RouteSpec& spec) {
 }
 
 Status checkBody(const net::HttpRequest& request, const RouteSpec& spec) {
-  if (spec.body_bytes_max != 0 && request.body.size() > spec.body_bytes_max) {
-    return Error::make(ErrorCode::TooLarge, "a body of {} bytes; at most {} are accepted here",
-                       request.body.size(), spec.body_bytes_max);
-  }
   if (spec.body == BodyRule::None && !request.body.empty()) {
     return Error::invalidArgument("{} of this address takes no body, {} bytes came", request.method,
                                   request.body.size());
@@ -72,6 +71,19 @@ net::HttpServer::RunOn RequestGate::runOn(std::string_view method, std::string_v
   // Without a route the answer is made without waiting.
   const bool io = match.spec == nullptr || match.spec->on_io;
   return io ? net::HttpServer::RunOn::Io : net::HttpServer::RunOn::Pool;
+}
+
+net::Admission RequestGate::admitBody(const net::HttpRequest& head) const {
+  const Router::Match match = router_.match(head.method, head.path);
+  const auto refused = [&](net::HttpResponse response) {
+    logAccess(head, match.spec, response, Micros(0));
+    return net::Admission{.refusal = std::move(response)};
+  };
+  if (match.spec == nullptr) return refused(refuseUnrouted(head, match));
+  const Result<Role> role = authenticator_.require(head, match.spec->access);
+  if (!role.ok()) return refused(errors_->toResponse(role.error(), factsOf(head)));
+  if (match.spec->body_bytes_max != 0) return {.body_bytes_max = match.spec->body_bytes_max};
+  return {.body_bytes_max = match.spec->body == BodyRule::Required ? SIZE_MAX : kSmallBodyBytesMax};
 }
 
 void RequestGate::handle(net::HttpRequest request, const net::Responder& responder) const {

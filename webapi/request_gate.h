@@ -21,6 +21,8 @@ class RequestGate {
               master::api::ClusterPort& cluster, std::shared_ptr<const ErrorMapper> errors);
 
   net::HttpServer::RunOn runOn(std::string_view method, std::string_view path) const;
+  // Decides about a request with a body from its head: who may send how much where.
+  net::Admission admitBody(const net::HttpRequest& head) const;
   // Answers, or hands on to the handler, which does.
   void handle(net::HttpRequest request, const net::Responder& responder) const;
 

@@ -32,7 +32,7 @@ struct RouteSpec {
   std::span<const QueryParam> query = {};
   BodyRule body = BodyRule::None;
   bool any_content_type = false;   // The body is JSON whatever its Content-Type says.
-  size_t body_bytes_max = 0;       // 0: the cap of the server.
+  size_t body_bytes_max = 0;       // 0: the cap of the server if a body is required, else 64 KB.
   std::string_view body_schema{};  // Name under components/schemas.
   bool idempotency_key = false;
   int ok_status = 200;

@@ -86,11 +86,13 @@ void TaskHandlers::bindTo(Router& router) {
 void TaskHandlers::submit(const Call& call, bool bulk) {
   auto key = readIdempotencyKey(call.request());
   if (!key.ok()) return call.fail(key.error());
+  // What was read from the body is as large, so it counts until it is durable.
+  const auto lease = call.request().body_lease;
   auto submission = readSubmission(call.takeBody(), bulk);
   if (!submission.ok()) return call.fail(submission.error());
   submission->principal = kClientPrincipal;
   submission->idempotency_key = std::move(*key);
-  tasks_.submit(std::move(*submission), [call, bulk](Result<SubmitAnswer> answer) {
+  tasks_.submit(std::move(*submission), [call, bulk, lease](Result<SubmitAnswer> answer) {
     if (!answer.ok()) return call.fail(answer.error());
     call.reply(submitted(std::move(*answer), bulk));
   });

@@ -59,7 +59,8 @@ struct WebServer::Parts {
             },
             [this](net::HttpRequest request, const net::Responder& responder) {
               gate.handle(std::move(request), responder);
-            }),
+            },
+            [this](const net::HttpRequest& head) { return gate.admitBody(head); }),
         cluster(ports.cluster, ports.callbacks, server.counters()) {
     tasks.bindTo(router);
     logs.bindTo(router);

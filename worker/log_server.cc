@@ -113,6 +113,7 @@ Status LogServer::start() {
   dir_.reset(open(options_.data_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!dir_) return Error::unavailable("directory {} can't be opened", options_.data_dir);
   net::HttpServer::Options server;
+  server.limits.body_bytes_max = 4 * 1024;  // Nothing here takes one.
   server.host = options_.host;
   server.port = options_.port;
   server.name = "logs";

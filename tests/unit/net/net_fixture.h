@@ -120,7 +120,8 @@ class ServerFixture : public testing::Test {
         },
         [this](HttpRequest request, Responder responder) {
           handle(std::move(request), std::move(responder));
-        });
+        },
+        admit_);
     const Status status = server_->start();
     ASSERT_TRUE(status.ok()) << status.text();
   }
@@ -160,6 +161,7 @@ class ServerFixture : public testing::Test {
 
   std::unique_ptr<HttpServer> server_;
   std::function<void(HttpRequest, Responder)> handler_;  // Set before start.
+  HttpServer::Admit admit_;                              // The same.
 
   std::mutex mutex_;
   std::condition_variable changed_;

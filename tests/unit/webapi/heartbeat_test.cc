@@ -78,7 +78,7 @@ TEST_F(HeartbeatTest, BadReportsAreRefused) {
                 "runner_id");
   expectProblem(beat("h1%20x", R"({"status":"IDLE"})"), 400, "invalid_argument", "runner_id");
   expectProblem(beat("h1:0", std::string(100'000, '[')), 400, "invalid_argument");
-  expectProblem(beat("h1:0", std::string(1024 * 1024 + 1, ' ')), 413, "too_large");
+  expectProblem(beat("h1:0", std::string(1024 * 1024 + 1, ' ')), 413, "body_too_large");
   EXPECT_TRUE(heartbeats_.seen.empty());
 }
 

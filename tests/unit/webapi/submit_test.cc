@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/digest.h"
+#include "tests/unit/net/net_fixture.h"
 #include "tests/unit/webapi/web_fixture.h"
 
 namespace baton::webapi::test {
@@ -105,6 +106,25 @@ TEST_F(SubmitTest, ABodyAboveTheCapIsTooLarge) {
   options.body_bytes_max = 1000;
   startServer(options);
   expectProblem(post("/api/v1/tasks", std::string(5'000, ' ')), 413, "body_too_large");
+}
+
+// Who may not send a body, or not so much of one, is told before it is read.
+TEST_F(SubmitTest, TheHeadDecidesAboutTheBody) {
+  const auto answerTo = [&](const std::string& target, const char* token, size_t bytes) {
+    net::RawClient client(server_->port());
+    client.send(
+        fmt::format("POST {} HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n"
+                    "Authorization: Bearer {}\r\nContent-Length: {}\r\n\r\n",
+                    target, token, bytes));
+    return net::statusOf(client.readResponse());
+  };
+  EXPECT_EQ(answerTo("/api/v1/tasks", "wrong", 15'000'000), "HTTP/1.1 401");
+  EXPECT_EQ(answerTo("/api/v1/tasks", kWorkerToken, 15'000'000), "HTTP/1.1 403");
+  EXPECT_EQ(answerTo("/api/v1/nowhere", "wrong", 15'000'000), "HTTP/1.1 401");
+  EXPECT_EQ(answerTo("/api/v1/nowhere", kClientToken, 15'000'000), "HTTP/1.1 404");
+  EXPECT_EQ(answerTo("/api/v1/runners/w:0/heartbeat", kWorkerToken, 1'048'577), "HTTP/1.1 413");
+  EXPECT_EQ(answerTo("/api/v1/tasks/1/stop", kClientToken, 100'000), "HTTP/1.1 413");
+  EXPECT_EQ(answerTo("/api/v1/tasks", kClientToken, 17'000'000), "HTTP/1.1 413");
 }
 
 // Characters beyond the basic plane pass unchanged.
