@@ -131,6 +131,7 @@ void AsyncDispatcher::runBursts(std::vector<Event>& events) {
     if (maybe_frozen_.load(std::memory_order_acquire)) waitWhileFrozen();
     event();
     event = nullptr;  // What it captured goes now, not at the end of a long queue.
+    progress_.fetch_add(1, std::memory_order_relaxed);
     if (++in_burst == options_.burst_max) {
       after_burst_();
       in_burst = 0;
@@ -148,7 +149,10 @@ void AsyncDispatcher::waitWhileFrozen() {
   std::vector<Event> first;
   first.swap(first_);
   lock.unlock();
-  for (Event& event : first) event();
+  for (Event& event : first) {
+    event();
+    progress_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 size_t AsyncDispatcher::runTimers() {
@@ -161,6 +165,7 @@ size_t AsyncDispatcher::runTimers() {
     timers_.pop();
     if (cancelled_.erase(id) > 0) continue;
     event();
+    progress_.fetch_add(1, std::memory_order_relaxed);
     ++ran;
   }
   return ran;

@@ -50,7 +50,8 @@ class AsyncDispatcher final : public Service {
 
   bool onThread() const { return std::this_thread::get_id() == thread_id_.load(); }
   size_t queueLength() const;
-  // Rises with every burst; a watchdog sees that the thread is alive.
+  // Rises with every event and timer, and while there are none; a watchdog sees that the thread is
+  // alive, however much waits for it.
   uint64_t progress() const { return progress_.load(std::memory_order_relaxed); }
 
   // Runs what is due now on the calling thread; for tests that drive it without a thread.

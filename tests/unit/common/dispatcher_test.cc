@@ -53,6 +53,21 @@ TEST_F(DispatcherTest, TimersRunByTimeAndThenInTheOrderOfTheirMaking) {
   EXPECT_EQ(story_, (Story{"first", "second", "late"}));
 }
 
+TEST_F(DispatcherTest, ProgressIsSeenBetweenTwoEventsAndTwoTimers) {
+  // Aim: whoever watches the thread does not take one long queue for one long event.
+  std::vector<uint64_t> seen;
+  const auto look = [&] {
+    clock_.advance(Millis(100));
+    seen.push_back(dispatcher_.progress());
+  };
+  for (int i = 0; i < 70; ++i) dispatcher_.post(look);
+  dispatcher_.runPendingForTest();
+  for (int i = 0; i < 2; ++i) dispatcher_.callAt(clock_.bootNow(), look);
+  dispatcher_.runPendingForTest();
+  ASSERT_EQ(seen.size(), 72U);
+  for (size_t i = 1; i < seen.size(); ++i) EXPECT_GT(seen[i], seen[i - 1]) << i;
+}
+
 TEST_F(DispatcherTest, ACancelledTimerDoesNotRun) {
   // Aim: what is taken back stays back, also at the moment it is due.
   const auto id = dispatcher_.callAt(clock_.bootNow(), note("x"));
