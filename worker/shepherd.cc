@@ -255,8 +255,12 @@ void Shepherd::removeFolders() {
   if (remover_ == 0) {
     remover_ = fork();
     if (remover_ == 0) {
-      lock_.reset();  // It must not seem to be a living shepherd.
-      for (const std::string& folder : removals_) removeTree(dir_.get(), folder);
+      // It must not seem to be a living shepherd: with a copy of the lock, the listener or a
+      // link the daemon would not notice our end before the last file is gone.
+      constexpr int kDirFd = STDERR_FILENO + 1;
+      if (dir_.get() != kDirFd) dup2(dir_.get(), kDirFd);
+      close_range(kDirFd + 1, ~0U, 0);
+      for (const std::string& folder : removals_) removeTree(kDirFd, folder);
       _exit(0);
     }
     if (remover_ > 0) {

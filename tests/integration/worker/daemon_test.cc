@@ -265,6 +265,27 @@ TEST_F(DaemonTest, SurvivesTheDeathOfItsShepherd) {
 }
 
 // The same with both dead: the next daemon finds the lock free.
+TEST_F(DaemonTest, NoticesTheDeathOfAShepherdThatWasRemovingFolders) {
+  options_.runners = 1;
+  startDaemon();
+  const pid_t shepherd = shepherdPid();
+  master_->submit(order(1, "seq 1 30000 | xargs touch"));
+  awaitResult(1);
+  pid_t remover = 0;
+  eventually("the child that removes the folder", [&] {
+    const std::vector<pid_t> children = readChildren(shepherd);
+    if (children.size() == 1) remover = children.front();
+    return remover != 0;
+  });
+  // It will not get on until this test lets it.
+  ASSERT_EQ(kill(remover, SIGSTOP), 0);
+  const BootTime died = SystemClock().bootNow();
+  kill(shepherd, SIGKILL);
+  eventually("another shepherd", [&] { return shepherdPid() != shepherd && shepherdPid() > 1; });
+  EXPECT_LT(SystemClock().bootNow() - died, Micros(Seconds(1)));
+  kill(remover, SIGKILL);
+}
+
 TEST_F(DaemonTest, ClearsUpAfterAShepherdThatDiedWithItsDaemon) {
   startDaemon();
   master_->submit(order(1, "exec sleep 892"));
@@ -367,13 +388,17 @@ TEST_F(DaemonTest, ReportsWithoutOptionalPartsWhatWasRefusedWithThem) {
   for (const int status : {400, 413}) {
     master_->refuseOptional(status);
     const size_t refused = master_->refusals();
-    master_->submit(order(++task, "echo a=1 >> $BATON_OUTPUT; sleep 0.3; exit 3"));
+    const std::string go = path(fmt::format("go-{}", status));
+    master_->submit(order(++task, fmt::format("echo a=1 >> $BATON_OUTPUT\nwhile [ ! -e {} ]; do "
+                                              "sleep 0.02; done; exit 3",
+                                              go)));
+    eventually("a report that it runs", [&] { return master_->timesRunning(task) > 0; });
+    std::ofstream(go).flush();
     const HeartbeatRequest result = awaitResult(task);
     EXPECT_EQ(result.result.return_code, 3);
     EXPECT_TRUE(result.result.outputs.empty());
     EXPECT_NE(result.result.reason_text.find(std::to_string(status)), std::string::npos)
         << result.result.reason_text;
-    EXPECT_GE(master_->timesRunning(task), 1U);
     EXPECT_GT(master_->refusals(), refused);
   }
   // The next attempt is told in full again.
