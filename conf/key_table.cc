@@ -126,7 +126,7 @@ constexpr Key runners(std::string_view name, std::string_view def) {
           .type = KeyType::Integer,
           .def = def,
           .min = 1,
-          .max = 4'096,
+          .max = 1'000,
           .doc = "How many tasks run here at a time: each runner carries one."};
 }
 constexpr Key labels(std::string_view name) {

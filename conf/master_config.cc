@@ -21,6 +21,12 @@ void checkDatabase(const Settings& settings, std::vector<ConfigIssue>& issues) {
     issues.push_back(
         settings.issueAt("database.reader_password_file", "is set without database.reader_user"));
   }
+  const std::string reader = settings.text("database.reader_user");
+  if (!reader.empty() && reader == settings.text("database.user")) {
+    issues.push_back(settings.issueAt("database.reader_user",
+                                      "is database.user too; expected another user, because a "
+                                      "takeover ends all connections of the latter"));
+  }
   if (settings.isSet("database.tls_ca") && socket) {
     issues.push_back(settings.issueAt("database.tls_ca", "has no meaning with database.socket"));
   }

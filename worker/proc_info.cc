@@ -108,10 +108,6 @@ std::string readEnvironmentBlock(pid_t pid) {
   return readProcFile(fmt::format("/proc/{}/environ", pid));
 }
 
-std::optional<std::string> readEnvironmentOf(pid_t pid, std::string_view name) {
-  return findInEnvironment(readEnvironmentBlock(pid), name);
-}
-
 std::string readBootId() {
   std::string id = readProcFile("/proc/sys/kernel/random/boot_id");
   while (!id.empty() && id.back() == '\n') id.pop_back();

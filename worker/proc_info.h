@@ -34,9 +34,6 @@ std::optional<ProcStat> readProcStat(pid_t pid);
 std::vector<pid_t> readChildren(pid_t pid);
 // All processes.
 std::vector<pid_t> listProcesses();
-// The value of a variable in the environment with which the process was executed; nothing when it
-// is not set, the process is gone, or it is somebody else's.
-std::optional<std::string> readEnvironmentOf(pid_t pid, std::string_view name);
 // "NAME=value" in a block of NUL-ended strings.
 std::optional<std::string> findInEnvironment(std::string_view block, std::string_view name);
 // The whole environment block of a process; empty when it can't be read.

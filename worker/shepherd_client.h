@@ -21,7 +21,6 @@ class ShepherdClient {
   // Connects to the shepherd that lives in that directory and greets it; its HelloNote comes as
   // a note. Errors: Unavailable.
   Status connect(int dir_fd);
-  bool connected() const { return link_ != nullptr; }
   // Does nothing when not connected.
   void send(const ShepherdRequest& request);
   void disconnect();

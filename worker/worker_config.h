@@ -9,6 +9,8 @@
 
 namespace baton::worker {
 
+inline constexpr int kRunnersMax = 1'000;  // As conf has it.
+
 // All that a worker's daemon has to be told; filled by conf and the command line.
 struct WorkerOptions {
   std::string worker_id;             // Unique in the cluster and stable over restarts.
@@ -16,11 +18,13 @@ struct WorkerOptions {
   std::string data_dir;              // Absolute; journal, logs, working directories.
   std::vector<std::string> masters;  // "host:port" of every master.
   std::string token;                 // The worker's bearer token.
-  int runners = 4;                   // Execution slots, 1 to 1000: "<worker_id>:0", …
+  int runners = 4;                   // Execution slots, 1 to kRunnersMax: "<worker_id>:0", …
   LabelMap labels;
   std::string listen_host = "0.0.0.0";  // Of the log server.
   uint16_t listen_port = 0;             // 0: a free one.
-  std::string advertised_host;          // Under which masters reach the log server; empty: host.
+  // host:port under which masters reach the log server; empty: where it listens, `host` standing
+  // for all addresses.
+  std::string advertised_address;
   int64_t log_bytes_max = 64LL * 1024 * 1024;  // Per output stream of an attempt.
   std::string task_zone;                       // TZ of tasks; empty: not set.
   Millis heartbeat{30'000};                    // Until a master tells the cluster's.

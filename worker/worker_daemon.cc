@@ -16,7 +16,6 @@ namespace {
 constexpr Millis kHelloPatience{10'000};
 constexpr Millis kLeavePatience{1'000};
 constexpr Millis kReattachPause{50};
-constexpr int kRunnersMax = 1'000;
 
 bool contains(const std::vector<AttemptKey>& keys, const AttemptKey& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -108,7 +107,8 @@ Status WorkerDaemon::start() {
   // It ends by leave() alone, which has something to say first.
   thread_ = NamedThread("worker", [this](std::stop_token) { loop_->run({}); });
   logInfo("worker_started", field("worker", options_.worker_id),
-          field("incarnation", journal_->incarnation()), field("runners", options_.runners));
+          field("incarnation", journal_->incarnation()), field("runners", options_.runners),
+          field("logs", logAddress()), field("version", BATON_VERSION));
   return {};
 }
 
@@ -190,15 +190,23 @@ Status WorkerDaemon::awaitHello() {
   return Error::unavailable("the shepherd in {} does not answer", options_.data_dir);
 }
 
+std::string WorkerDaemon::logAddress() const {
+  if (!options_.advertised_address.empty()) return options_.advertised_address;
+  const std::string& listen = options_.listen_host;
+  const bool everywhere =
+      listen.empty() || listen == "0.0.0.0" || listen == "::" || listen == "[::]";
+  std::string host = everywhere ? options_.host : listen;
+  if (host.find(':') != host.npos && host.front() != '[') host = "[" + host + "]";
+  return fmt::format("{}:{}", host, logPort());
+}
+
 RunnerOptions WorkerDaemon::runnerOptions(const std::string& runner_id) const {
-  const std::string& host =
-      options_.advertised_host.empty() ? options_.host : options_.advertised_host;
   return {.runner_id = runner_id,
           .worker_id = options_.worker_id,
           .host = options_.host,
           .boot_id = readBootId(),
           .version = BATON_VERSION,
-          .worker_address = fmt::format("{}:{}", host, logPort()),
+          .worker_address = logAddress(),
           .journal_id = journal_->journalId(),
           .incarnation = journal_->incarnation(),
           .labels = options_.labels,
@@ -394,9 +402,7 @@ void WorkerDaemon::onShepherdLost() {
 }
 
 void WorkerDaemon::reattach() {
-  const auto again = [this] {
-    reattach_timer_ = loop_->callAfter(kReattachPause, [this] { reattach(); });
-  };
+  const auto again = [this] { loop_->callAfter(kReattachPause, [this] { reattach(); }); };
   if (shepherd_pid_ > 0 && waitpid(shepherd_pid_, nullptr, WNOHANG) == shepherd_pid_) {
     shepherd_pid_ = 0;
   }

@@ -54,6 +54,7 @@ class WorkerDaemon {
   RestoredSlot restore(const std::string& runner_id) const;
   void restoreOpen(const JournalSlot& slot, RestoredSlot& restored) const;
   Status journalLostAttempts();
+  std::string logAddress() const;
   RunnerOptions runnerOptions(const std::string& runner_id) const;
   SlotContext slotContext();
 
@@ -91,9 +92,7 @@ class WorkerDaemon {
   bool shepherd_continued_ = false;  // It lived before us: what it has no record of never ran.
   std::vector<AttemptKey> lost_;     // On record by a shepherd that is dead.
   bool leaving_ = false;
-  bool foreign_logged_ = false;
   BootTime figures_due_{};
-  net::EventLoop::TimerId reattach_timer_ = 0;
   NamedThread thread_;  // Last: gone before anything it uses.
 };
 

@@ -85,11 +85,6 @@ master::ActiveOptions activeOptionsOf(const conf::EngineConfig& config, const st
   return options;
 }
 
-std::string advertisedHostOf(const conf::HttpConfig& http) {
-  const std::string address = conf::advertisedAddress(http, http.port);
-  return address.substr(0, address.rfind(':'));
-}
-
 void awaitEnd(SignalWaiter& signals) {
   while (signals.wait() == SIGHUP)
     logInfo("reload_ignored", field("why", "no key can be reloaded"));

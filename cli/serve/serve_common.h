@@ -29,9 +29,6 @@ Result<Millis> heartbeatOf(const conf::EngineConfig& config, const dao::ClusterR
 master::ActiveOptions activeOptionsOf(const conf::EngineConfig& config, const std::string& node_id,
                                       Millis heartbeat);
 
-// The host part under which others reach a server of these settings.
-std::string advertisedHostOf(const conf::HttpConfig& http);
-
 // Blocks until SIGTERM or SIGINT.
 void awaitEnd(SignalWaiter& signals);
 

@@ -82,7 +82,6 @@ worker::WorkerOptions workerOptionsOf(const conf::StandaloneConfig& config,
   options.runners = config.runners;
   options.labels = config.labels;
   options.listen_host = "127.0.0.1";
-  options.advertised_host = "127.0.0.1";
   options.log_bytes_max = config.output_max_bytes;
   options.heartbeat = prepared.heartbeat;
   return options;

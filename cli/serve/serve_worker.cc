@@ -25,17 +25,14 @@ int serveWorker(const conf::WorkerConfig& config) {
   options.labels = config.labels;
   options.listen_host = config.http.host;
   options.listen_port = static_cast<uint16_t>(config.http.port);
-  options.advertised_host = advertisedHostOf(config.http);
+  options.advertised_address = config.http.advertise;
   options.log_bytes_max = config.output_max_bytes;
   worker::WorkerDaemon daemon(options);
   if (const Status started = daemon.start(); !started.ok()) {
     return failStart("worker", started.error());
   }
-  logInfo("worker_started", field("worker", config.worker_id), field("runners", config.runners),
-          field("log_port", daemon.logPort()), field("version", BATON_VERSION));
   awaitEnd(*signals);
   daemon.stop();
-  logInfo("worker_stopped", field("worker", config.worker_id));
   return 0;
 }
 

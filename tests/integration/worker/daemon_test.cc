@@ -107,6 +107,27 @@ class DaemonTest : public testing::Test {
   std::unique_ptr<WorkerDaemon> daemon_;
 };
 
+// Behind a NAT or a forwarded port the address of the settings counts, with its port.
+TEST_F(DaemonTest, TellsWhereItsLogsAreToBeHad) {
+  startDaemon();
+  eventually("a report", [&] { return !master_->reports().empty(); });
+  EXPECT_EQ(master_->reports().back().worker_address,
+            fmt::format("127.0.0.1:{}", daemon_->logPort()));
+  daemon_.reset();
+  options_.advertised_address = "public.example:9999";
+  startDaemon();
+  eventually("its new address",
+             [&] { return master_->reports().back().worker_address == "public.example:9999"; });
+  daemon_.reset();
+  options_.advertised_address.clear();
+  options_.listen_host = "0.0.0.0";
+  options_.host = "host-a";
+  startDaemon();
+  eventually("the name of the host", [&] {
+    return master_->reports().back().worker_address == fmt::format("host-a:{}", daemon_->logPort());
+  });
+}
+
 // The whole way: order, start, end, report with outputs.
 TEST_F(DaemonTest, RunsATaskAndReportsItsEnd) {
   master_->submit(order(7, "echo hello; echo result=42 > $BATON_OUTPUT; echo $BATON_EPOCH >&2"));

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "conf/documentation.h"
+#include "conf/key.h"
 #include "conf/master_config.h"
 #include "conf/standalone_config.h"
 #include "conf/worker_config.h"
 #include "tests/unit/conf/temporary_folder.h"
+#include "worker/worker_config.h"
 
 namespace baton::conf {
 namespace {
@@ -71,6 +73,8 @@ TEST_F(MasterConfigTest, ContradictionsAreRefused) {
   folder_.write("r", "x");
   EXPECT_NE(errorOf(text({}, "host: d\n  reader_password_file: " + folder_.path() + "/r"))
                 .find("without database.reader_user"),
+            std::string::npos);
+  EXPECT_NE(errorOf(text({}, "host: d\n  user: u\n  reader_user: u")).find("is database.user too"),
             std::string::npos);
 }
 
@@ -191,6 +195,14 @@ TEST(HttpConfigTest, AdvertisedAddressCanBeReached) {
   EXPECT_EQ(advertisedAddress({.host = "0.0.0.0", .port = 0}, 99), hostName() + ":99");
   EXPECT_EQ(advertisedAddress({.host = "::1", .port = 0}, 99), "[::1]:99");
   EXPECT_EQ(advertisedAddress({.host = "0.0.0.0", .port = 0, .advertise = "x:1"}, 99), "x:1");
+}
+
+// What is accepted here must not be refused by the daemon at its start.
+TEST(RunnersTest, TheBoundIsTheDaemonsOwn) {
+  for (const auto& [program, name] : {std::pair{Program::Worker, "worker.runners"},
+                                      {Program::Standalone, "standalone.runners"}}) {
+    EXPECT_EQ(findKey(program, name)->max, worker::kRunnersMax) << name;
+  }
 }
 
 }  // namespace

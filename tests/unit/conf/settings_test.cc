@@ -61,7 +61,7 @@ TEST(SettingsTest, AmbiguousNumbersAreRefused) {
 // The message must say what was found and what is expected.
 TEST(SettingsTest, MessageHasValueAndBounds) {
   EXPECT_EQ(issuesOf(withLine("worker", "runners: 5000")),
-            "worker.yaml:2: worker.runners: is \"5000\", expected a whole number from 1 to 4096");
+            "worker.yaml:2: worker.runners: is \"5000\", expected a whole number from 1 to 1000");
 }
 
 // Durations need a unit and plain numbers, and keep to their bounds.
