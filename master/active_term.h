@@ -30,6 +30,8 @@ class TermListener {
   virtual void onTermHigherEpoch(Epoch seen) = 0;
   virtual void onTermBug(const std::string& what) = 0;
   virtual void onTermDatabase(bool ok) = 0;
+  // Does this process lead at this moment?
+  virtual bool mayAct() const = 0;
 };
 
 // What outlives a term and is used by it.

@@ -46,6 +46,7 @@ class MasterActiveService final : public ha::IMasterActiveService, private TermL
   void onTermHigherEpoch(Epoch seen) override;
   void onTermBug(const std::string& what) override;
   void onTermDatabase(bool ok) override;
+  bool mayAct() const override { return failover_->permission().may_act; }
   void recordTakeover(const ha::Leadership& leadership, const ActiveTerm& term, int64_t active_ms);
 
   const Environment environment_;

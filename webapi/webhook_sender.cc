@@ -58,6 +58,7 @@ Status WebhookSender::deliver(const master::api::Webhook& webhook) const {
   request.headers.add("Content-Type", "application/json");
   request.headers.add("User-Agent", "baton/" + options_.version);
   for (const auto& [name, value] : webhook.headers) request.headers.add(name, value);
+  if (!webhook.may_send()) return Error(ErrorCode::Cancelled, "it may no longer be sent");
   net::HttpClient client;
   const auto answer = client.send(target->endpoint, request, webhook.timeout);
   if (!answer.ok()) return answer.status();

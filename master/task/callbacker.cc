@@ -9,8 +9,6 @@ namespace baton::master {
 namespace {
 
 constexpr int kPerReceiverMax = 2;
-// A claim older than this when it is about to be sent may belong to a deposed master: it waits.
-constexpr Micros kClaimFresh = Seconds(2);
 constexpr Millis kFirstDelay{1'000};
 constexpr Millis kLongestDelay{600'000};
 
@@ -52,8 +50,14 @@ std::string payloadOf(const LiveTask& task, const std::string& event) {
 
 }  // namespace
 
-Callbacker::Callbacker(TermContext& context, api::WebhookPort& webhooks, std::string signing_key)
-    : context_(context), webhooks_(webhooks), signing_key_(std::move(signing_key)) {}
+Callbacker::Callbacker(TermContext& context, api::WebhookPort& webhooks, std::string signing_key,
+                       std::function<bool()> may_act)
+    : context_(context),
+      webhooks_(webhooks),
+      signing_key_(std::move(signing_key)),
+      permit_(std::make_shared<DeliveryPermit>(context.clock, std::move(may_act))) {}
+
+Callbacker::~Callbacker() { permit_->end(); }
 
 bool Callbacker::onOutcome(Operation& operation, const LiveTask& task, TaskStatus outcome) {
   const bool awaited = outcome == TaskStatus::Callback;
@@ -91,12 +95,18 @@ void Callbacker::adopt(const OutboxRecord& record) { add(record); }
 
 void Callbacker::open() {
   open_ = true;
+  permit_->setOpen(true);
   const WallTime wall = context_.clock.wallNow();
   for (const auto& [id, delivery] : deliveries_) {
     const Micros wait =
         std::clamp<Micros>(delivery.record.next_at - wall, Micros(0), kLongestDelay);
     schedule(id, context_.clock.bootNow() + wait);
   }
+}
+
+void Callbacker::close() {
+  open_ = false;
+  permit_->setOpen(false);
 }
 
 void Callbacker::schedule(uint64_t id, BootTime at) {
@@ -131,13 +141,6 @@ void Callbacker::claim(Delivery& delivery) {
 
 // Writer thread: behind the commit of the claim.
 void Callbacker::send(const OutboxRecord& record, BootTime claimed_at) {
-  const uint64_t id = record.id;
-  auto done = [this, id](const Status& sent) {
-    context_.dispatcher.post([this, id, sent] { onSent(id, sent); });
-  };
-  if (context_.clock.bootNow() - claimed_at > kClaimFresh) {
-    return done(Error::unavailable("the claim came too late to be sent"));
-  }
   const std::string delivery_id =
       fmt::format("{}/{}/{}", record.task_id, record.attempt, record.event);
   const std::string epoch = std::to_string(context_.epoch());
@@ -147,6 +150,7 @@ void Callbacker::send(const OutboxRecord& record, BootTime claimed_at) {
   webhook.url = record.url;
   webhook.body = record.payload;
   webhook.timeout = context_.options.callback_timeout;
+  webhook.may_send = [permit = permit_, claimed_at] { return permit->maySend(claimed_at); };
   webhook.headers = {{"Baton-Delivery-Id", delivery_id},
                      {"Baton-Event-Seq", sequence},
                      {"Baton-Epoch", epoch},
@@ -157,11 +161,15 @@ void Callbacker::send(const OutboxRecord& record, BootTime claimed_at) {
     webhook.headers.emplace_back("Baton-Signature",
                                  "sha256=" + hmacSha256Hex(signing_key_, signed_text));
   }
-  webhooks_.send(std::move(webhook), std::move(done));
+  // The answer may come long after this term.
+  webhooks_.send(std::move(webhook), [this, permit = permit_, id = record.id](const Status& sent) {
+    permit->whileAlive([&] { context_.dispatcher.post([this, id, sent] { onSent(id, sent); }); });
+  });
 }
 
 void Callbacker::onSent(uint64_t id, const Status& sent) {
-  context_.metrics.callbackSent(sent.ok());
+  const bool tried = sent.ok() || sent.error().code() != ErrorCode::Cancelled;
+  if (tried) context_.metrics.callbackSent(sent.ok());
   const auto it = deliveries_.find(id);
   if (it == deliveries_.end()) return;
   Delivery& delivery = it->second;
@@ -169,11 +177,14 @@ void Callbacker::onSent(uint64_t id, const Status& sent) {
   const TaskId task_id = delivery.record.task_id;
   delivery.under_way = false;
   if (--under_way_[receiver] == 0) under_way_.erase(receiver);
+  // What could not leave in time of its claim did not fail: it is claimed again.
+  if (!tried) --delivery.record.tries;
   Operation operation;
   operation.touchTask(task_id);
   // What the allow list refuses today it refuses tomorrow.
   const bool hopeless = !sent.ok() && sent.error().code() == ErrorCode::PermissionDenied;
-  const bool given_up = hopeless || delivery.record.tries >= context_.options.callback_tries_max;
+  const bool given_up =
+      hopeless || (tried && delivery.record.tries >= context_.options.callback_tries_max);
   if (sent.ok() || given_up) {
     const bool awaited = delivery.record.awaited;
     if (!sent.ok()) {

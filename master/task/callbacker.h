@@ -1,11 +1,14 @@
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
 
 #include "master/api/webhook_port.h"
+#include "master/task/delivery_permit.h"
 #include "master/task/task_engine.h"
 #include "master/term_context.h"
 
@@ -17,7 +20,10 @@ namespace baton::master {
 // each has at most kPerReceiverMax deliveries under way. Dispatcher thread only.
 class Callbacker final : public OutcomeListener {
  public:
-  Callbacker(TermContext& context, api::WebhookPort& webhooks, std::string signing_key);
+  // `may_act`: see DeliveryPermit.
+  Callbacker(TermContext& context, api::WebhookPort& webhooks, std::string signing_key,
+             std::function<bool()> may_act);
+  ~Callbacker() override;
   // The engine is made with this as its listener, so it comes later.
   void setEngine(TaskEngine& engine) { engine_ = &engine; }
 
@@ -28,7 +34,8 @@ class Callbacker final : public OutcomeListener {
   void adopt(const OutboxRecord& record);
   // From now on deliveries are sent.
   void open();
-  void close() { open_ = false; }
+  // Nothing more is sent, also of what waits for a sender.
+  void close();
   size_t pending() const { return deliveries_.size(); }
   bool hasAwaited(TaskId id) const { return awaited_.contains(id); }
 
@@ -54,6 +61,7 @@ class Callbacker final : public OutcomeListener {
   const std::string signing_key_;
   TaskEngine* engine_ = nullptr;
   bool open_ = false;
+  const std::shared_ptr<DeliveryPermit> permit_;
   std::map<uint64_t, Delivery> deliveries_;                      // By id: the order of events.
   std::unordered_map<std::string, int> under_way_;               // By receiver.
   std::unordered_map<std::string, std::set<uint64_t>> waiting_;  // Due, but the receiver is busy.

@@ -48,7 +48,8 @@ class TermRig final : private master::WriterListener {
         context{clock, options,  epoch,      guid,          dispatcher, writer,
                 live,  task_ids, outbox_ids, setup.metrics, publisher},
         reads(database_.makeReader()),
-        callbacker(context, setup.webhooks, std::move(setup.signing_key)),
+        callbacker(context, setup.webhooks, std::move(setup.signing_key),
+                   [this] { return may_act; }),
         engine(context, callbacker),
         desk(context),
         registry(context),
@@ -114,6 +115,7 @@ class TermRig final : private master::WriterListener {
   bool fenced = false;
   std::string bug;
   Epoch higher_epoch = 0;
+  bool may_act = true;  // What the election would say.
   int outages = 0;
 
  private:

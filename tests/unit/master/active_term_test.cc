@@ -18,6 +18,7 @@ class TellTale final : public master::TermListener {
   void onTermHigherEpoch(Epoch) override {}
   void onTermBug(const std::string&) override { ++bugs; }
   void onTermDatabase(bool) override {}
+  bool mayAct() const override { return true; }
   std::atomic<int> fenced{0}, bugs{0};
 };
 

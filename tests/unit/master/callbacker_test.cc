@@ -156,6 +156,39 @@ TEST_F(CallbackerTest, ASlowReceiverHoldsUpNobodyElse) {
   EXPECT_EQ(webhooks_.calls.size(), 5U);
 }
 
+TEST_F(CallbackerTest, WhatEndsATermEndsItsDeliveries) {
+  // Aim: a deposed master sends nothing, also of what waits for a sender, and an answer that comes
+  // when the term is gone finds nobody (the address sanitizer watches).
+  run(calling());
+  say(R::Finished);
+  const FakeWebhooks::Call call = webhooks_.calls.at(0);
+  EXPECT_TRUE(call.webhook.may_send());
+  rig_->may_act = false;
+  EXPECT_FALSE(call.webhook.may_send());
+  rig_->may_act = true;
+  rig_->close();
+  EXPECT_FALSE(call.webhook.may_send());
+  rig_.reset();
+  EXPECT_FALSE(call.webhook.may_send());
+  call.done({});
+  begin();
+  EXPECT_EQ(outbox().state, OutboxRecord::State::Pending);
+}
+
+TEST_F(CallbackerTest, ADeliveryThatDidNotLeaveInTimeIsClaimedAgainAndCostsNoTry) {
+  // Aim: the claim is fresh when the receiver is called, not when the job is queued.
+  run(calling());
+  say(R::Finished);
+  pass(Millis(2'100));
+  EXPECT_FALSE(webhooks_.calls.at(0).webhook.may_send());
+  answer(0, Error(ErrorCode::Cancelled, "too late"));
+  EXPECT_EQ(outbox().tries, 0);
+  pass(Millis(1'100));
+  ASSERT_EQ(webhooks_.calls.size(), 2U);
+  EXPECT_TRUE(webhooks_.calls[1].webhook.may_send());
+  EXPECT_EQ(outbox().tries, 1);
+}
+
 TEST_F(CallbackerTest, ATakeoverSendsWhatWasNotDeliveredOnceTheOldTryIsOver) {
   // Aim: at least once over masters; the claim of the old one is waited for.
   const TaskId id = run(calling(true));
