@@ -1,5 +1,6 @@
 #include "master/state/id_allocator.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace baton::master {
@@ -24,6 +25,18 @@ uint64_t IdAllocator::take() {
 void IdAllocator::add(uint64_t first, uint64_t count) {
   blocks_.push_back({first, first + count});
   available_ += count;
+  skipTo(floor_);
+}
+
+void IdAllocator::skipTo(uint64_t number) {
+  floor_ = std::max(floor_, number);
+  while (!blocks_.empty() && blocks_.front().next < floor_) {
+    Block& block = blocks_.front();
+    const uint64_t next = std::min(floor_, block.end);
+    available_ -= next - block.next;
+    block.next = next;
+    if (block.next == block.end) blocks_.pop_front();
+  }
 }
 
 std::optional<Operation> IdAllocator::refill(std::function<void(std::function<void()>)> post) {

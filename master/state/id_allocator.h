@@ -12,7 +12,8 @@
 namespace baton::master {
 
 // Hands out numbers from blocks that a fenced transaction reserved, so that no two masters ever
-// give the same one. Gaps are normal. Dispatcher thread (and, before it starts, the promoter's).
+// give the same one. Gaps are normal; the numbers of one allocator rise. Dispatcher thread (and,
+// before it starts, the promoter's).
 class IdAllocator {
  public:
   // `counter` names the row ("task_id"). `stock` numbers are kept in hand, reserved in steps of a
@@ -24,6 +25,11 @@ class IdAllocator {
   uint64_t available() const { return available_; }
   // Only when available() > 0.
   uint64_t take();
+  // Reserves one number within a transaction, for when the stock is used up. Numbers in hand or on
+  // their way may be lower: skipTo keeps those of one order from being given after it.
+  Result<uint64_t> reserveOne(dao::FencedTxn& txn) const { return txn.reserveIds(counter_, 1); }
+  // Gives up the numbers below `number`.
+  void skipTo(uint64_t number);
   // An operation that reserves more when the stock is half used; the effect runs `post` with the
   // function to be called on the dispatcher thread. Empty if there is enough or it is under way.
   std::optional<Operation> refill(std::function<void(std::function<void()>)> post);
@@ -39,6 +45,7 @@ class IdAllocator {
   const uint64_t stock_;
   std::deque<Block> blocks_;
   uint64_t available_ = 0;
+  uint64_t floor_ = 0;  // No number below it is given.
   bool refilling_ = false;
 };
 

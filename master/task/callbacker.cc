@@ -63,7 +63,6 @@ bool Callbacker::onOutcome(Operation& operation, const LiveTask& task, TaskStatu
   const bool awaited = outcome == TaskStatus::Callback;
   if (!task.policy->callback.wants(awaited ? TaskStatus::Finished : outcome)) return false;
   OutboxRecord record;
-  record.id = context_.outbox_ids.take();
   record.task_id = task.state.id;
   record.attempt = task.state.attempt;
   record.event = eventOf(outcome);
@@ -71,12 +70,59 @@ bool Callbacker::onOutcome(Operation& operation, const LiveTask& task, TaskStatu
   record.payload = payloadOf(task, record.event);
   record.awaited = awaited;
   record.created_at = record.next_at = context_.clock.wallNow();
+  reserveNumbers();
+  if (context_.outbox_ids.available() == 0) {
+    numberInTransaction(operation, std::move(record));
+    return awaited;
+  }
+  const uint64_t id = record.id = context_.outbox_ids.take();
   operation.changes.outbox.push_back(record);
-  const uint64_t id = record.id;
   add(std::move(record));
   // Not before the status change is durable.
   operation.then([this, id] { context_.dispatcher.post([this, id] { tryStart(id); }); });
   return awaited;
+}
+
+void Callbacker::reserveNumbers() {
+  auto refill = context_.outbox_ids.refill(
+      [this](std::function<void()> event) { context_.dispatcher.post(std::move(event)); });
+  if (refill) context_.writer.submit(std::move(*refill));
+}
+
+// More ends between two commits than there were numbers. The row is in the transaction of the
+// status change all the same; this master knows of it once its number is known.
+void Callbacker::numberInTransaction(Operation& operation, OutboxRecord record) {
+  const auto number = std::make_shared<uint64_t>(0);
+  operation.statements.push_back([this, record, number](dao::FencedTxn& txn) -> Status {
+    OutboxRecord row = record;
+    ASSIGN_OR_RETURN(row.id, context_.outbox_ids.reserveOne(txn));
+    *number = row.id;
+    return txn.storeOutbox({&row, 1});
+  });
+  operation.then([this, record = std::move(record), number]() mutable {
+    record.id = *number;
+    context_.dispatcher.post(
+        [this, record = std::move(record)]() mutable { onNumbered(std::move(record)); });
+  });
+}
+
+void Callbacker::onNumbered(OutboxRecord record) {
+  context_.outbox_ids.skipTo(record.id);
+  const uint64_t id = record.id;
+  const LiveTask* task = context_.live.findTask(record.task_id);
+  const bool dropped =
+      record.awaited && (task == nullptr || task->state.status != TaskStatus::Callback ||
+                         task->state.attempt != record.attempt);
+  if (!dropped) {
+    add(std::move(record));
+    return tryStart(id);
+  }
+  // Its task was stopped meanwhile.
+  record.state = OutboxRecord::State::Dropped;
+  Operation operation;
+  operation.touchTask(record.task_id);
+  operation.changes.outbox.push_back(std::move(record));
+  context_.writer.submit(std::move(operation));
 }
 
 void Callbacker::onCallbackDropped(Operation& operation, const LiveTask& task) {

@@ -47,6 +47,9 @@ class Callbacker final : public OutcomeListener {
   };
 
   void add(OutboxRecord record);
+  void reserveNumbers();
+  void numberInTransaction(Operation& operation, OutboxRecord record);
+  void onNumbered(OutboxRecord record);
   void schedule(uint64_t id, BootTime at);
   void tryStart(uint64_t id);
   void claim(Delivery& delivery);

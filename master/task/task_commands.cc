@@ -119,9 +119,6 @@ void TaskCommands::refillIds() {
   if (auto operation = context_.task_ids.refill(post)) {
     context_.writer.submit(std::move(*operation));
   }
-  if (auto operation = context_.outbox_ids.refill(post)) {
-    context_.writer.submit(std::move(*operation));
-  }
 }
 
 Status TaskCommands::runLive(Operation& operation, LiveTask& task, api::TaskCommand command) {

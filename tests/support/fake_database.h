@@ -262,33 +262,33 @@ class FakeDatabase final : public dao::Database {
         : database_(database), epoch_(epoch), batch_(batch) {}
 
     Status insertTasks(std::span<const TaskRecord> rows) override {
-      pending_.inserts.assign(rows.begin(), rows.end());
+      pending_.inserts.insert(pending_.inserts.end(), rows.begin(), rows.end());
       return {};
     }
     Status storeTaskStates(std::span<const TaskState> rows) override {
       for (const TaskState& row : rows) RETURN_IF_ERROR(wait(row.id));
-      pending_.states.assign(rows.begin(), rows.end());
+      pending_.states.insert(pending_.states.end(), rows.begin(), rows.end());
       return {};
     }
     Status storeTaskOutputs(std::span<const TaskOutputs> rows) override {
-      pending_.outputs.assign(rows.begin(), rows.end());
+      pending_.outputs.insert(pending_.outputs.end(), rows.begin(), rows.end());
       return {};
     }
     Status storeAttempts(std::span<const AttemptRecord> rows) override {
       for (const AttemptRecord& row : rows) RETURN_IF_ERROR(wait(row.task_id));
-      pending_.attempts.assign(rows.begin(), rows.end());
+      pending_.attempts.insert(pending_.attempts.end(), rows.begin(), rows.end());
       return {};
     }
     Status storeRunners(std::span<const RunnerRecord> rows) override {
-      pending_.runners.assign(rows.begin(), rows.end());
+      pending_.runners.insert(pending_.runners.end(), rows.begin(), rows.end());
       return {};
     }
     Status storeOutbox(std::span<const OutboxRecord> rows) override {
-      pending_.outbox.assign(rows.begin(), rows.end());
+      pending_.outbox.insert(pending_.outbox.end(), rows.begin(), rows.end());
       return {};
     }
     Status storeIdempotency(std::span<const IdempotencyRecord> rows) override {
-      pending_.idempotency.assign(rows.begin(), rows.end());
+      pending_.idempotency.insert(pending_.idempotency.end(), rows.begin(), rows.end());
       return {};
     }
     Status purgeIdempotency(WallTime, uint32_t) override { return {}; }

@@ -189,6 +189,104 @@ TEST_F(CallbackerTest, ADeliveryThatDidNotLeaveInTimeIsClaimedAgainAndCostsNoTry
   EXPECT_EQ(outbox().tries, 1);
 }
 
+TEST_F(CallbackerTest, NumbersAreReservedWhereTheyAreTaken) {
+  // Aim: ends alone, without a single submit, never use the numbers up.
+  begin(defaults(), 40);
+  std::vector<TaskId> ids;
+  for (int i = 0; i < 30; ++i) ids.push_back(submit(calling()));
+  begin(defaults(), 10);
+  say(R::Idle);  // Its specification has to be read.
+  say(R::Idle);
+  for (int i = 0; i < 30; ++i) say(R::Finished);
+  for (const TaskId id : ids) EXPECT_EQ(status(id), S::Finished);
+  EXPECT_EQ(database_.rows().outbox.size(), 30U);
+}
+
+TEST_F(CallbackerTest, WithoutNumbersInHandACallbackGetsItsNumberInItsTransaction) {
+  // Aim: more ends between two commits than there are numbers: none is lost, none is told twice.
+  begin(defaults(), 40);
+  TaskSpec task = calling();
+  task.policy.callback.on = {"terminated"};
+  for (int i = 0; i < 30; ++i) submit(task);
+  begin(defaults(), 10);
+  rig_->dispatcher.post([&] {
+    while (!rig_->live.tasks.empty()) {
+      master::Operation operation;
+      const Status stopped =
+          rig_->engine.stop(operation, rig_->live.tasks.begin()->second, StopCause::Stop);
+      EXPECT_TRUE(stopped.ok());
+      rig_->writer.submit(std::move(operation));
+    }
+  });
+  settle();
+  EXPECT_EQ(database_.rows().outbox.size(), 30U);
+  std::set<std::string> told;
+  for (size_t i = 0; i < webhooks_.calls.size(); ++i) {
+    told.insert(header(webhooks_.calls[i], "Baton-Delivery-Id"));
+    answer(i);
+  }
+  EXPECT_EQ(told.size(), 30U);
+  for (const auto& [id, row] : database_.rows().outbox) {
+    EXPECT_EQ(row.state, OutboxRecord::State::Delivered);
+  }
+}
+
+TEST_F(CallbackerTest, AnAwaitedCallbackMayBeDroppedBeforeItHasANumber) {
+  // Aim: CALLBACK -> FINISHED at once; the row is dropped as soon as it is known.
+  begin(defaults(), 2);
+  const TaskId other = run(calling(), "v:0");
+  const TaskId another = run(calling(), "u:0");
+  const TaskId id = run(calling(true));
+  const std::vector<HeartbeatRequest> ends = {beat(R::Finished, "v:0"), beat(R::Finished, "u:0"),
+                                              beat(R::Finished)};
+  rig_->dispatcher.post([&] {
+    for (const HeartbeatRequest& end : ends) rig_->heartbeats.handle(end, [](const auto&) {});
+    master::Operation operation;
+    master::LiveTask& task = *rig_->live.findTask(id);
+    EXPECT_EQ(task.state.status, S::Callback);
+    EXPECT_TRUE(rig_->engine.stop(operation, task, StopCause::Stop).ok());
+    rig_->writer.submit(std::move(operation));
+  });
+  settle();
+  EXPECT_EQ(status(id), S::Finished);
+  EXPECT_EQ(webhooks_.calls.size(), 2U);
+  for (const auto& [number, row] : database_.rows().outbox) {
+    EXPECT_EQ(row.state,
+              row.task_id == id ? OutboxRecord::State::Dropped : OutboxRecord::State::Pending);
+  }
+  EXPECT_EQ(rig_->callbacker.pending(), 2U);
+  EXPECT_NE(other, another);
+}
+
+TEST_F(CallbackerTest, TheNumbersOfOneTasksEventsRise) {
+  // Aim: a receiver may drop what has a lower number than it has seen, also when numbers were
+  // short.
+  master::ActiveOptions options = defaults();
+  options.callback_tries_max = 1;
+  begin(options, 2);
+  run(calling(), "v:0");
+  run(calling(), "u:0");
+  TaskSpec task = calling(true);
+  task.policy.callback.on_failure = CallbackSpec::OnFailure::Fail;
+  const TaskId id = run(task);
+  const std::vector<HeartbeatRequest> ends = {beat(R::Finished, "v:0"), beat(R::Finished, "u:0"),
+                                              beat(R::Finished)};
+  rig_->dispatcher.post([&] {
+    for (const HeartbeatRequest& end : ends) rig_->heartbeats.handle(end, [](const auto&) {});
+  });
+  settle();
+  answer(0);
+  answer(1);
+  ASSERT_EQ(webhooks_.calls.size(), 3U);
+  answer(2, Error::unavailable("no"));
+  ASSERT_EQ(status(id), S::Failed);
+  ASSERT_EQ(webhooks_.calls.size(), 4U);
+  const auto number = [&](size_t call) {
+    return std::stoull(header(webhooks_.calls[call], "Baton-Event-Seq"));
+  };
+  EXPECT_LT(number(2), number(3));
+}
+
 TEST_F(CallbackerTest, ATakeoverSendsWhatWasNotDeliveredOnceTheOldTryIsOver) {
   // Aim: at least once over masters; the claim of the old one is waited for.
   const TaskId id = run(calling(true));
