@@ -90,6 +90,11 @@ LiveTask* HeartbeatHandler::openTask(const Runner& runner) const {
   return task;
 }
 
+bool HeartbeatHandler::isOpenInMemory(const AttemptRecord& attempt) const {
+  const LiveTask* task = live_.findTask(attempt.task_id);
+  return task != nullptr && task->attempt != nullptr && task->attempt->number == attempt.number;
+}
+
 bool HeartbeatHandler::belongsToAnother(const HeartbeatRequest& request) const {
   if (request.status == RunnerStatus::Idle) return false;
   const LiveTask* task = live_.findTask(request.current.task_id);
@@ -155,6 +160,18 @@ void HeartbeatHandler::process(HeartbeatRequest request, api::HeartbeatReplyFn r
   if (looked_up && named != nullptr && named->runner_id != request.runner_id) {
     return refuse(Error(ErrorCode::PermissionDenied, "that attempt belongs to another runner"));
   }
+  if (result && !of_open && !just_recorded && named != nullptr && isOpen(named->status) &&
+      !isOpenInMemory(*named)) {
+    // It is closed, but not yet in the database: a report kept now would be overwritten.
+    operation.touchTask(named->task_id);
+    operation.then([this, request = std::move(request), reply]() mutable {
+      context_.dispatcher.post([this, request = std::move(request), reply]() mutable {
+        lookUpNamed(std::move(request), std::move(reply));
+      });
+    });
+    context_.writer.submit(std::move(operation));
+    return;
+  }
   if (auto older = desk_.take(runner)) {
     desk_.answer(operation, std::move(*older), Command::GoOn);
   }
@@ -187,8 +204,6 @@ bool HeartbeatHandler::keepLate(Context& context, const AttemptRecord* named) {
   context_.metrics.lateReport();
   logWarn("late_report", field("task", named->task_id), field("attempt", named->number),
           field("runner", request.runner_id), field("result", resultFingerprint(request)));
-  // Still open in the row that was read: it is being closed in memory, and that row comes later.
-  if (isOpen(named->status)) return true;
   AttemptRecord attempt = *named;
   Json report = {{"status", toString(request.status)},
                  {"run_ms", request.result.run_ms},

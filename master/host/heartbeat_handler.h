@@ -52,6 +52,7 @@ class HeartbeatHandler {
   // Stores a result for an attempt that is not open; false: it is recorded already as it is.
   bool keepLate(Context& context, const AttemptRecord* named);
   bool belongsToAnother(const HeartbeatRequest& request) const;
+  bool isOpenInMemory(const AttemptRecord& attempt) const;
   LiveTask* openTask(const Runner& runner) const;
   Millis holdTime(const HeartbeatRequest& request) const;
 

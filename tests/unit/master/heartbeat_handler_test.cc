@@ -145,6 +145,22 @@ TEST_F(HeartbeatHandlerTest, AResultAfterTheEndIsKeptAsLateAndTheStatusStays) {
   EXPECT_NE(attempt(id).late_report.find("FINISHED"), std::string::npos);
 }
 
+TEST_F(HeartbeatHandlerTest, ALateResultThatOvertakesTheEndOfItsAttemptIsKeptBehindIt) {
+  // Aim: the runner deletes a result that was answered, so the answer waits until it is kept.
+  const TaskId id = run();
+  rig_->writer.freeze();  // The end is decided, and its commit takes long.
+  pass(Millis(3'500));
+  ASSERT_EQ(attempt(id).status, AttemptStatus::Running);
+  const ReplyRef reply = send(beat(R::Finished));
+  EXPECT_FALSE(reply->has_value());
+  rig_->writer.resume();
+  settle();
+  ASSERT_TRUE(reply->has_value());
+  EXPECT_EQ((**reply)->command, Command::Reset);
+  EXPECT_EQ(state(id).reason, FailureReason::RunnerLost);
+  EXPECT_NE(attempt(id).late_report.find("FINISHED"), std::string::npos);
+}
+
 TEST_F(HeartbeatHandlerTest, ALostRunnerThatComesBackIsReset) {
   // Aim: what nobody waits for any more is stopped.
   run();
