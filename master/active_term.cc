@@ -333,7 +333,7 @@ std::string ActiveTerm::internalsJson() const {
     }
   }
   const BootTime now = environment_.clock.bootNow();
-  const Micros suppressed = std::max(Micros(0), watchdog_.suppressedUntil() - now);
+  const Micros suppressed = std::max(Micros(0), registry_.suppressedUntil() - now);
   return dumpJson({{"epoch", epoch_.load()},
                    {"live_tasks", tasks},
                    {"queues", queues},

@@ -177,9 +177,11 @@ Micros RunnerRegistry::silence(const Runner& runner) const {
 }
 
 void RunnerRegistry::forgive(Micros gap) {
-  // Never into the future: who was heard during the gap gets no credit for all of it.
+  // Never into the future: who was heard during the gap gets no credit for all of it. A gap above
+  // an interval counts like a takeover: everybody gets the whole time to find this master again.
   const BootTime now = context_.clock.bootNow();
-  const auto moved = [&](BootTime since) { return std::min(now, since + gap); };
+  const bool anew = gap > context_.options.heartbeat;
+  const auto moved = [&](BootTime since) { return anew ? now : std::min(now, since + gap); };
   listening_since_ = moved(listening_since_);
   for (auto& [id, runner] : live_.runners) {
     if (runner.seen_this_term) runner.last_seen = moved(runner.last_seen);

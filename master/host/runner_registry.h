@@ -38,12 +38,15 @@ class RunnerRegistry {
   bool isLost(const Runner& runner) const {
     return silence(runner) >= context_.options.lostAfter();
   }
-  // The master could not have heard anybody for `gap`: nobody's silence counts it.
+  // The master could not have heard anybody for `gap`: nobody's silence counts it, and behind more
+  // than an interval every silence counts anew.
   void forgive(Micros gap);
   // Notes which runner classes still have a runner that reports.
   void notePresence();
   // Since when heartbeats could be heard in this term.
   void setListeningSince(BootTime since) { listening_since_ = since; }
+  // Until then nobody is lost who has not reported in this term.
+  BootTime suppressedUntil() const { return listening_since_ + context_.options.lostAfter(); }
 
   std::string addressOf(const std::string& runner_id) const;  // Empty: none, or not known.
   std::vector<api::RunnerView> runnerViews() const;

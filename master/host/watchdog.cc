@@ -21,7 +21,6 @@ Watchdog::Watchdog(TermContext& context, TaskEngine& engine, RunnerRegistry& reg
 void Watchdog::start(BootTime since) {
   running_ = true;
   registry_.setListeningSince(since);
-  suppressed_until_ = since + context_.options.lostAfter();
   last_beat_ = context_.clock.bootNow();
   next_look_ =
       last_beat_ + std::min(context_.options.watchdog_period, context_.options.heartbeat / 3);
@@ -65,15 +64,10 @@ void Watchdog::onGap(Micros gap) {
 void Watchdog::forgive(Micros gap) {
   logWarn("hearing_gap", field("gap_ms", gap.count() / 1000), field("epoch", context_.epoch()));
   registry_.forgive(gap);
-  const BootTime restarted = context_.clock.bootNow() + context_.options.lostAfter();
-  suppressed_until_ =
-      gap > context_.options.heartbeat ? restarted : std::min(suppressed_until_ + gap, restarted);
 }
 
 bool Watchdog::isLost(const Runner& runner) const {
-  const BootTime now = context_.clock.bootNow();
-  if (!runner.seen_this_term && now < suppressed_until_) return false;
-  return runner.leaving_until <= now && registry_.isLost(runner);
+  return runner.leaving_until <= context_.clock.bootNow() && registry_.isLost(runner);
 }
 
 void Watchdog::look() {

@@ -20,7 +20,6 @@ class Watchdog {
   void stop();
   // The master could not have heard anybody for `gap` (resumed, database back).
   void onGap(Micros gap);
-  BootTime suppressedUntil() const { return suppressed_until_; }
 
  private:
   void arm();
@@ -34,8 +33,7 @@ class Watchdog {
   TaskEngine& engine_;
   RunnerRegistry& registry_;
   bool running_ = false;
-  bool deaf_ = false;  // The database is away: nobody is judged before onGap tells for how long.
-  BootTime suppressed_until_{};
+  bool deaf_ = false;     // The database is away: nobody is judged before onGap tells for how long.
   BootTime last_beat_{};  // Of the fast beat that measures the dispatcher's own gaps.
   BootTime next_look_{};
   Micros wall_offset_{};  // Wall time minus boot time, as last seen.
