@@ -447,6 +447,8 @@ Status TaskEngine::release(Operation& operation, LiveTask& task) {
                            toString(task.state.status));
   }
   task.state.hold = false;
+  ++task.timer_generation;
+  armTimer(task);  // Its time may still be ahead; the hold kept no timer.
   makeReady(operation, task);
   return {};
 }

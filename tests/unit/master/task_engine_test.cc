@@ -52,6 +52,20 @@ TEST_F(TaskEngineTest, ANotBeforeFollowsTheWallClockWhenItIsSet) {
   EXPECT_EQ(status(id), S::Queued);
 }
 
+TEST_F(TaskEngineTest, ATaskThatIsReleasedBeforeItsTimeStartsAtItsTime) {
+  // Aim: a hold takes the timer away, so its end brings it back.
+  TaskSpec task = spec();
+  task.not_before = clock_.wallNow() + Seconds(2);
+  task.hold = true;
+  const TaskId id = submit(task);
+  EXPECT_EQ(command(id, TaskCommand::Release)->status, S::Created);
+  EXPECT_EQ(rig_->engine.whyWaiting(*rig_->live.findTask(id)).code, WaitingCode::NotBefore);
+  pass(Millis(1'900));
+  EXPECT_EQ(status(id), S::Created);
+  pass(Millis(200));
+  EXPECT_EQ(status(id), S::Queued);
+}
+
 TEST_F(TaskEngineTest, AnAttemptRunsAndEndsWell) {
   // Aim: QUEUED -> DISPATCHED -> RUNNING -> FINISHED, each durable, with the runner's times.
   const TaskId id = run();
