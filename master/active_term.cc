@@ -262,6 +262,7 @@ void ActiveTerm::commandWithRow(TaskId id, api::TaskCommand command, bool force,
                           if (state.ok()) {
                             api::TaskView view{*record, WaitingCode::None, {}};
                             view.record.state = *state;
+                            if (command == api::TaskCommand::Rerun) view.record.outputs.clear();
                             return done(view);
                           }
                           if (state.error().code() == ErrorCode::Busy && tries > 1) {

@@ -115,6 +115,7 @@ Result<LiveTask*> TaskEngine::rerun(Operation& operation, const TaskRecord& reco
   state.cause = StopCause::None;
   state.hold = state.forced = state.ignored = state.unproven = false;
   live_.recently_ended.erase(record.state.id);
+  if (!record.outputs.empty()) operation.changes.outputs.push_back({record.state.id, {}});
   LiveTask& live = insertLive(std::move(task));
   enterStatus(live);
   makeReady(operation, live);

@@ -292,6 +292,21 @@ TEST_F(TaskEngineTest, ARerunGoesOnCountingAttemptsAndStartsItsRetriesAnew) {
   EXPECT_FALSE(command(submit(), TaskCommand::Rerun).ok());
 }
 
+TEST_F(TaskEngineTest, ARerunBeginsWithoutTheOutputsOfTheRunBefore) {
+  // Aim: what a task shows is what its newest run wrote.
+  const TaskId id = run();
+  HeartbeatRequest finished = beat(R::Finished);
+  finished.result.outputs = {{"a", "1"}};
+  exchange(finished);
+  EXPECT_EQ(database_.rows().tasks.at(id).outputs, R"({"a":"1"})");
+  order(id, TaskCommand::Rerun);
+  EXPECT_EQ(database_.rows().tasks.at(id).outputs, "");
+  ASSERT_EQ(say(R::Idle).command, Command::RunNew);
+  say(R::Finished);
+  EXPECT_EQ(status(id), S::Finished);
+  EXPECT_EQ(database_.rows().tasks.at(id).outputs, "");
+}
+
 TEST_F(TaskEngineTest, ForcedSuccessIsForFailedTasksAlone) {
   // Aim: FAILED -> FINISHED, marked; nothing else takes it.
   const TaskId id = run();
