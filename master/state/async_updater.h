@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "master/term_context.h"
 
 namespace baton::master {
@@ -16,11 +19,13 @@ class AsyncUpdater {
 
  private:
   void arm();
-  void update();
+  void beginRound();
+  void writeSome();
 
   TermContext& context_;
   bool running_ = false;
-  WallTime written_until_{};  // Runners heard of since are written at the next turn.
+  WallTime written_until_{};            // Runners heard of since are written in the next round.
+  std::vector<std::string> unwritten_;  // Of this round: turn by turn, so that each has its own.
 };
 
 }  // namespace baton::master
