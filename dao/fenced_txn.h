@@ -43,8 +43,8 @@ class FencedTxn {
   virtual Status storeRunners(std::span<const RunnerRecord> rows) = 0;
   virtual Status storeOutbox(std::span<const OutboxRecord> rows) = 0;
   virtual Status storeIdempotency(std::span<const IdempotencyRecord> rows) = 0;
-  // Forgets idempotency keys older than `before`, at most `limit` rows.
-  virtual Status purgeIdempotency(WallTime before, uint32_t limit) = 0;
+  // Forgets idempotency keys older than `before`, at most `limit` rows; returns how many.
+  virtual Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) = 0;
   // Reserves `count` numbers of a counter ("task_id", "outbox_id"); returns the first.
   virtual Result<uint64_t> reserveIds(std::string_view counter, uint64_t count) = 0;
 

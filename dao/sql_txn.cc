@@ -78,14 +78,14 @@ Status SqlTxn::storeIdempotency(std::span<const IdempotencyRecord> rows) {
   return store(idempotencyForm(), rows, putIdempotency);
 }
 
-Status SqlTxn::purgeIdempotency(WallTime before, uint32_t limit) {
+Result<uint64_t> SqlTxn::purgeIdempotency(WallTime before, uint32_t limit) {
   if (!dead_.ok()) return dead_;
   CHECK(open_ != nullptr);
-  return kept(
-      session_
-          ->execute("DELETE FROM idempotency WHERE created_at<? ORDER BY created_at LIMIT ?",
-                    {toMicros(before), int64_t{limit}})
-          .status());
+  const auto purged =
+      session_->execute("DELETE FROM idempotency WHERE created_at<? ORDER BY created_at LIMIT ?",
+                        {toMicros(before), int64_t{limit}});
+  RETURN_IF_ERROR(kept(purged.status()));
+  return *purged;
 }
 
 Result<uint64_t> SqlTxn::reserveIds(std::string_view counter, uint64_t count) {

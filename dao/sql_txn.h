@@ -30,7 +30,7 @@ class SqlTxn final : public FencedTxn {
   Status storeRunners(std::span<const RunnerRecord> rows) override;
   Status storeOutbox(std::span<const OutboxRecord> rows) override;
   Status storeIdempotency(std::span<const IdempotencyRecord> rows) override;
-  Status purgeIdempotency(WallTime before, uint32_t limit) override;
+  Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) override;
   Result<uint64_t> reserveIds(std::string_view counter, uint64_t count) override;
   Status commit() override;
 

@@ -76,7 +76,7 @@ void MasterPorts::submit(api::Submission submission, api::Callback<api::SubmitAn
       return reader.idempotency(submission.principal, submission.idempotency_key);
     });
     if (!stored.ok()) return done(stored.error());
-    if (stored->has_value()) {
+    if (stored->has_value() && clock_.wallNow() - (*stored)->created_at < kIdempotencyKept) {
       if ((*stored)->request_hash != submission.request_hash) {
         return done(Error::conflict("Idempotency-Key {} was used with another body",
                                     submission.idempotency_key));

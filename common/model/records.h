@@ -103,6 +103,9 @@ struct OutboxRecord {
   std::string last_error;
 };
 
+// How long a repeat gets the first answer; later the key is as good as new.
+inline constexpr std::chrono::hours kIdempotencyKept{24};
+
 // The answer to a create request that carried an Idempotency-Key.
 struct IdempotencyRecord {
   std::string principal;

@@ -44,6 +44,7 @@ void TaskCommands::submit(const api::Submission& submission, BootTime looked_up_
   };
   const bool keyed = !submission.idempotency_key.empty();
   const std::string key = scopedKey(submission);
+  forgetKeys();
   if (const auto known = recent_keys_.find(key); keyed && known != recent_keys_.end()) {
     if (known->second.request_hash != submission.request_hash) {
       return answer(Error::conflict("Idempotency-Key {} was used with another body",
@@ -106,6 +107,10 @@ void TaskCommands::remember(const std::string& key, RecentKey recent) {
   const BootTime now = recent.at;
   recent_order_.emplace_back(now, key);
   recent_keys_[key] = std::move(recent);
+}
+
+void TaskCommands::forgetKeys() {
+  const BootTime now = context_.clock.bootNow();
   while (!recent_order_.empty() && now - recent_order_.front().first > kRecentKeyKept) {
     recent_keys_.erase(recent_order_.front().second);
     recent_order_.pop_front();

@@ -37,6 +37,7 @@ class TaskCommands {
   std::string answerBody(const api::Submission& submission,
                          const std::vector<const LiveTask*>& tasks) const;
   void remember(const std::string& key, RecentKey recent);
+  void forgetKeys();
   Status runLive(Operation& operation, LiveTask& task, api::TaskCommand command);
   void refillIds();
 

@@ -142,6 +142,7 @@ class FakeDatabase final : public dao::Database {
     std::vector<RunnerRecord> runners;
     std::vector<OutboxRecord> outbox;
     std::vector<IdempotencyRecord> idempotency;
+    std::vector<std::pair<std::string, std::string>> purged;
     std::map<std::string, uint64_t> counters;
   };
 
@@ -249,6 +250,7 @@ class FakeDatabase final : public dao::Database {
     RETURN_IF_ERROR(applyAttempts(pending));
     for (RunnerRecord& row : pending.runners) rows_.runners[row.runner_id] = std::move(row);
     for (OutboxRecord& row : pending.outbox) rows_.outbox[row.id] = std::move(row);
+    for (const auto& key : pending.purged) rows_.idempotency.erase(key);
     for (IdempotencyRecord& row : pending.idempotency) {
       rows_.idempotency[{row.principal, row.key}] = std::move(row);
     }
@@ -291,7 +293,14 @@ class FakeDatabase final : public dao::Database {
       pending_.idempotency.insert(pending_.idempotency.end(), rows.begin(), rows.end());
       return {};
     }
-    Status purgeIdempotency(WallTime, uint32_t) override { return {}; }
+    Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) override {
+      const std::lock_guard lock(database_.mutex_);
+      auto& purged = pending_.purged;
+      for (const auto& [key, row] : database_.rows_.idempotency) {
+        if (row.created_at < before && purged.size() < limit) purged.push_back(key);
+      }
+      return purged.size();
+    }
     Result<uint64_t> reserveIds(std::string_view counter, uint64_t count) override {
       const std::lock_guard lock(database_.mutex_);
       const auto stored = database_.rows_.counters.find(std::string(counter));

@@ -279,13 +279,13 @@ TEST_P(DaoContract, IdempotencyKeysAreFoundExactlyAndPurgedByAge) {
   EXPECT_FALSE(reader_->idempotency("alice", "KEY-2")->has_value());
   EXPECT_FALSE(reader_->idempotency("bob", "key-2")->has_value());
   txn = begin();
-  ASSERT_OK(txn->purgeIdempotency(wallFromMicros(104), 2));
+  EXPECT_EQ(*txn->purgeIdempotency(wallFromMicros(104), 2), 2u);
   ASSERT_OK(txn->commit());
   EXPECT_FALSE(reader_->idempotency("alice", "key-0")->has_value());
   EXPECT_FALSE(reader_->idempotency("alice", "key-1")->has_value());
   EXPECT_TRUE(reader_->idempotency("alice", "key-2")->has_value());
   txn = begin();
-  ASSERT_OK(txn->purgeIdempotency(wallFromMicros(104), 100));
+  EXPECT_EQ(*txn->purgeIdempotency(wallFromMicros(104), 100), 2u);
   ASSERT_OK(txn->commit());
   EXPECT_EQ(rawNumber("SELECT COUNT(*) FROM idempotency"), 1);
 }

@@ -36,5 +36,21 @@ TEST_F(AsyncUpdaterTest, EveryRunnersLastBeatIsWrittenHoweverManyThereAre) {
   EXPECT_EQ(written, kRunners);
 }
 
+TEST_F(AsyncUpdaterTest, IdempotencyKeysAreForgottenAfterADay) {
+  // Aim: the table does not grow for ever, also when there is a backlog; younger keys stay.
+  constexpr int kOld = 2'500;
+  for (int i = 0; i <= kOld; ++i) {
+    IdempotencyRecord row;
+    row.principal = "p";
+    row.key = std::to_string(i);
+    row.created_at = clock_.wallNow() - kIdempotencyKept - Seconds(1);
+    if (i == kOld) row.created_at += Seconds(60);
+    database_.direct().idempotency[{row.principal, row.key}] = row;
+  }
+  pass(Seconds(8));
+  EXPECT_EQ(database_.rows().idempotency.size(), 1U);
+  EXPECT_TRUE(database_.rows().idempotency.contains({"p", std::to_string(kOld)}));
+}
+
 }  // namespace
 }  // namespace baton::test
