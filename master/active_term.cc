@@ -328,7 +328,7 @@ std::string ActiveTerm::internalsJson() const {
     }
   }
   Json queues = Json::array();
-  for (LabelClasses::Signature i = 0; i < live_.classes.signatureCount() && i < 1'000; ++i) {
+  for (LabelClasses::Signature i = 0; i < live_.classes.signatureLimit() && i < 1'000; ++i) {
     if (const size_t queued = live_.ready.sizeOf(i); queued > 0) {
       queues.push_back({{"labels", live_.classes.wanted(i)}, {"queued", queued}});
     }
@@ -341,6 +341,8 @@ std::string ActiveTerm::internalsJson() const {
                    {"open_attempts", live_.open_attempts},
                    {"runners", live_.runners.size()},
                    {"runner_classes", live_.classes.classCount()},
+                   {"label_sets", live_.classes.signatureCount()},
+                   {"policies", live_.policies.size()},
                    {"held_heartbeats", desk_.heldCount()},
                    {"event_queue", dispatcher_.queueLength()},
                    {"writer",

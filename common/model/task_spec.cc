@@ -297,15 +297,21 @@ void addPolicyFields(const TaskPolicy& policy, Json& task) {
 }
 
 Result<PolicyPool::Ref> PolicyPool::intern(std::string_view text) {
-  const auto it = by_text_.find(std::string(text));
-  if (it != by_text_.end()) return it->second;
+  const auto [it, inserted] = by_text_->try_emplace(std::string(text));
+  if (!inserted) return it->second.lock();
   auto policy = policyFromText(text);
   if (!policy.ok()) {
+    by_text_->erase(it);
     return Error::make(ErrorCode::Corrupt, "stored policy {}: {}", truncateUtf8(text, 200),
                        policy.error().message());
   }
-  Ref ref = std::make_shared<const TaskPolicy>(std::move(policy).value());
-  by_text_.emplace(std::string(text), ref);
+  // The last reference takes the entry along.
+  const auto forget = [pool = std::weak_ptr(by_text_), key = &it->first](const TaskPolicy* dead) {
+    delete dead;
+    if (const auto by_text = pool.lock()) by_text->erase(by_text->find(*key));
+  };
+  Ref ref(new TaskPolicy(std::move(policy).value()), forget);
+  it->second = ref;
   return ref;
 }
 

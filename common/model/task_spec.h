@@ -95,16 +95,19 @@ Result<TaskPolicy> policyFromText(std::string_view text);
 // Adds the policy's fields, defaults included, under their wire names.
 void addPolicyFields(const TaskPolicy& policy, Json& task);
 
-// Keeps one copy of each policy. Not thread-safe; lives on the dispatcher thread. Policies are
-// kept until the pool goes: a site has few.
+// Keeps one copy of each policy while a task has it. Not thread-safe, references included; lives on
+// the dispatcher thread.
 class PolicyPool {
  public:
   using Ref = std::shared_ptr<const TaskPolicy>;
   // Errors: Corrupt (text that policyToText never wrote).
   Result<Ref> intern(std::string_view text);
+  size_t size() const { return by_text_->size(); }
 
  private:
-  std::unordered_map<std::string, Ref> by_text_;
+  using ByText = std::unordered_map<std::string, std::weak_ptr<const TaskPolicy>>;
+  const std::shared_ptr<ByText> by_text_ =
+      std::make_shared<ByText>();  // References may outlive it.
 };
 
 // RFC 3339 with zone, e.g. "2026-11-29T12:00:00Z" or "…+01:00".

@@ -151,9 +151,12 @@ void RunnerRegistry::refresh(Operation& operation, const Arrival& arrival,
   runner.record.last_seen = context_.clock.wallNow();
   runner.leaving_until =
       request.leaving_ms > 0 ? runner.last_seen + Millis(request.leaving_ms) : BootTime{};
+  // The new one first: most often it is the same.
+  const LabelClasses::ClassId before = runner.class_id;
   runner.class_id = live_.classes.classOf(request.labels);
-  if (live_.present.size() < live_.classes.classCount()) {
-    live_.present.resize(live_.classes.classCount());
+  live_.classes.dropClass(before);
+  if (live_.present.size() < live_.classes.classLimit()) {
+    live_.present.resize(live_.classes.classLimit());
   }
   live_.present[runner.class_id] = true;
   Worker& worker = *runner.worker;
@@ -192,7 +195,7 @@ void RunnerRegistry::forgive(Micros gap) {
 }
 
 void RunnerRegistry::notePresence() {
-  std::vector<bool> present(live_.classes.classCount());
+  std::vector<bool> present(live_.classes.classLimit());
   for (const auto& [id, runner] : live_.runners) {
     if (runner.seen_this_term && !isLost(runner)) present[runner.class_id] = true;
   }

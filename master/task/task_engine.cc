@@ -182,6 +182,7 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
   publish(operation, StateChange::Kind::Ended, task);
   --live_.by_status[static_cast<size_t>(state.status)];
   live_.recently_ended[state.id] = context_.clock.bootNow();
+  live_.classes.dropSignature(task.signature);
   live_.tasks.erase(state.id);
 }
 

@@ -22,9 +22,31 @@ TEST(LabelClassesTest, ARunnerFitsWhenItHasEveryLabelThatIsWanted) {
   EXPECT_FALSE(classes.fits(gpu, other));
   EXPECT_TRUE(classes.fits(both, strong));
   EXPECT_FALSE(classes.fits(both, plain));
-  EXPECT_EQ(classes.servedBy(strong), (std::vector<LabelClasses::Signature>{any, gpu, both}));
+  EXPECT_EQ(classes.servedBy(strong), (std::set<LabelClasses::Signature>{any, gpu, both}));
   EXPECT_EQ(classes.signatureOf({{"gpu", "yes"}}), gpu);
   EXPECT_EQ(classes.classOf({}), plain);
+}
+
+TEST(LabelClassesTest, ASetIsForgottenWithItsLastUserAndItsNumberIsUsedAgain) {
+  // Aim: label sets that come and go cost no memory, and nothing of the old one sticks to a number.
+  LabelClasses classes;
+  const auto strong = classes.classOf({{"gpu", "yes"}});
+  const auto gpu = classes.signatureOf({{"gpu", "yes"}});
+  EXPECT_EQ(classes.signatureOf({{"gpu", "yes"}}), gpu);
+  classes.dropSignature(gpu);
+  EXPECT_TRUE(classes.fits(gpu, strong));
+  classes.dropSignature(gpu);
+  EXPECT_FALSE(classes.fits(gpu, strong));
+  EXPECT_TRUE(classes.servedBy(strong).empty());
+  EXPECT_EQ(classes.signatureCount(), 0U);
+  EXPECT_EQ(classes.signatureOf({{"zone", "a"}}), gpu);
+  EXPECT_FALSE(classes.fits(gpu, strong));
+  classes.dropClass(strong);
+  EXPECT_EQ(classes.classCount(), 0U);
+  EXPECT_EQ(classes.classOf({{"zone", "a"}}), strong);
+  EXPECT_TRUE(classes.fits(gpu, strong));
+  EXPECT_EQ(classes.signatureLimit(), 1U);
+  EXPECT_EQ(classes.classLimit(), 1U);
 }
 
 TEST(ReadyQueueTest, TheOrderIsPriorityThenAgeThenNumber) {

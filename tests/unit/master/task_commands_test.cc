@@ -118,6 +118,43 @@ TEST_F(TaskCommandsTest, ALargeSpecificationIsFetchedBeforeThePick) {
   EXPECT_NE((**held)->order->run_part.find(large.script), std::string::npos);
 }
 
+TEST_F(TaskCommandsTest, WhatTasksHadOfTheirOwnGoesWithThem) {
+  // Aim: an address for each callback and labels for each task cost memory only while it lives.
+  constexpr int kWaves = 200;
+  constexpr int kWave = 500;
+  LabelMap all;
+  for (int bit = 0; bit < 17; ++bit) all[fmt::format("bit-{}", bit)] = "1";
+  const auto told = [&](R said) {
+    HeartbeatRequest request = beat(said);
+    request.labels = all;
+    return exchange(request).command;
+  };
+  int number = 0;
+  for (int wave = 0; wave < kWaves; ++wave) {
+    master::api::Submission made = submission(kWave);
+    for (TaskSpec& task : made.tasks) {
+      ++number;
+      task.policy.callback.url = fmt::format("http://h/{}", number);
+      task.policy.callback.on = {"failed"};
+      for (int bit = 0; bit < 17; ++bit) {
+        if ((number >> bit & 1) != 0) task.policy.labels[fmt::format("bit-{}", bit)] = "1";
+      }
+    }
+    ASSERT_TRUE(offer(std::move(made)).ok());
+    ASSERT_EQ(told(R::Idle), Command::RunNew);
+    for (int i = 1; i < kWave; ++i) ASSERT_EQ(told(R::Finished), Command::RunNew);
+    ASSERT_EQ(told(R::Finished), Command::Reset);
+    database_.direct().tasks.clear();  // Their rows are of no interest here.
+    database_.direct().attempts.clear();
+  }
+  EXPECT_EQ(number, 100'000);
+  EXPECT_TRUE(rig_->live.tasks.empty());
+  EXPECT_EQ(rig_->live.policies.size(), 0U);
+  EXPECT_EQ(rig_->live.classes.signatureCount(), 0U);
+  EXPECT_EQ(rig_->live.classes.classCount(), 1U);
+  EXPECT_LE(rig_->live.classes.signatureLimit(), size_t{kWave});
+}
+
 TEST_F(TaskCommandsTest, TheClusterLimitHoldsAndATaskSaysSo) {
   // Aim: limits.running_max counts open attempts of all runners.
   master::ActiveOptions options = defaults();
