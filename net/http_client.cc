@@ -75,10 +75,7 @@ Result<Poco::Timespan> HttpClient::Link::left(BootTime deadline, Micros cap) con
 }
 
 Status HttpClient::Link::connect(const HttpEndpoint& endpoint, BootTime deadline) {
-  std::vector<SocketAddress> addresses = endpoint.addresses;
-  if (addresses.empty()) {
-    ASSIGN_OR_RETURN(addresses, resolveBlocking(endpoint.host, endpoint.port));
-  }
+  ASSIGN_OR_RETURN(const auto addresses, resolveBlocking(endpoint.host, endpoint.port));
   Status last;
   for (const SocketAddress& address : addresses) {
     ASSIGN_OR_RETURN(const Poco::Timespan timeout, left(deadline, options_.connect_timeout));
@@ -196,8 +193,7 @@ Result<HttpResponse> HttpClient::send(const HttpEndpoint& endpoint, const HttpRe
   const std::string authority = formatAuthority(endpoint.host, endpoint.port);
   ASSIGN_OR_RETURN(const std::string wire, formatRequest(request, authority));
   const BootTime deadline = SystemClock().bootNow() + timeout;
-  // Checked addresses hold for one request: a kept connection may lead to others.
-  if (link_ && (link_->authority() != authority || !endpoint.addresses.empty())) link_.reset();
+  if (link_ && link_->authority() != authority) link_.reset();
   const bool reused = link_ != nullptr;
   const bool head = request.method == "HEAD";
   auto answer = sendOnce(endpoint, wire, head, deadline);

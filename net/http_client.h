@@ -15,13 +15,11 @@ namespace baton::net {
 
 // Where a request goes.
 struct HttpEndpoint {
-  std::string host;  // For the Host field, and for connecting when `addresses` is empty.
+  std::string host;
   uint16_t port = 80;
-  // When given, these very addresses are connected to and nothing is resolved.
-  std::vector<SocketAddress> addresses;
 };
 
-// A blocking HTTP/1.1 client for the command line, webhooks and tests. Keeps its connection to the
+// A blocking HTTP/1.1 client for the command line and tests. Keeps its connection to the
 // last endpoint. Never follows a redirect: it is an answer like others.
 // Thread: one at a time.
 class HttpClient {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "net/resolver.h"
+#include "net/socket.h"
 
 namespace baton::net {
 namespace {
@@ -78,22 +78,18 @@ Result<HttpUrl> parseHttpUrl(std::string_view url) {
   return parsed;
 }
 
-Result<GuardedTarget> checkTarget(std::string_view url, std::span<const std::string> allowed) {
-  GuardedTarget target;
-  ASSIGN_OR_RETURN(target.url, parseHttpUrl(url));
+Result<HttpUrl> checkTarget(std::string_view url, std::span<const std::string> allowed) {
+  ASSIGN_OR_RETURN(HttpUrl target, parseHttpUrl(url));
   const bool listed = std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
     std::string host;
     uint16_t port = 0;
-    return splitAuthority(entry, host, port) && host == target.url.host &&
-           (port == 0 || port == target.url.port);
+    return splitAuthority(entry, host, port) && host == target.host &&
+           (port == 0 || port == target.port);
   });
   if (!listed) {
     return Error::make(ErrorCode::PermissionDenied, "{} is not on the list of allowed targets",
-                       formatAuthority(target.url.host, target.url.port));
+                       formatAuthority(target.host, target.port));
   }
-  target.endpoint.host = target.url.host;
-  target.endpoint.port = target.url.port;
-  ASSIGN_OR_RETURN(target.endpoint.addresses, resolveBlocking(target.url.host, target.url.port));
   return target;
 }
 

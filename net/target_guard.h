@@ -3,10 +3,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "common/base/status.h"
-#include "net/http_client.h"
 
 namespace baton::net {
 
@@ -22,19 +20,12 @@ struct HttpUrl {
 // host or port, an IPv6 literal without brackets, …). A fragment is dropped.
 Result<HttpUrl> parseHttpUrl(std::string_view url);
 
-// A URL that may be called, with the addresses to which the connection must go.
-struct GuardedTarget {
-  HttpUrl url;
-  HttpEndpoint endpoint;
-};
-
 // Guards calls that users can cause (webhooks): only hosts that the operator has listed, as "host"
 // (any port) or "host:port", are allowed; with an empty list none is. A listed host may have any
-// address, also a private one; the addresses resolved here are the ones to connect to, so that a
-// second look-up can't lead elsewhere. Hosts are compared as text: another spelling of the same
+// address, also a private one. Hosts are compared as text: another spelling of the same
 // address ("0x7f000001", "2130706433", "127.1", "[::ffff:127.0.0.1]") is another host and refused
-// unless listed literally. May block (DNS), but only for a listed host.
-// Errors: PermissionDenied (with the reason), InvalidArgument (the URL), Unavailable (no address).
-Result<GuardedTarget> checkTarget(std::string_view url, std::span<const std::string> allowed);
+// unless listed literally.
+// Errors: PermissionDenied (with the reason), InvalidArgument (the URL).
+Result<HttpUrl> checkTarget(std::string_view url, std::span<const std::string> allowed);
 
 }  // namespace baton::net

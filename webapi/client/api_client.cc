@@ -21,7 +21,7 @@ Result<net::HttpEndpoint> endpointOf(const std::string& address) {
   if (port == 0) return Error::invalidArgument("\"{}\" is not host:port", address);
   std::string host = address.substr(0, colon);
   if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  return net::HttpEndpoint{.host = std::move(host), .port = port, .addresses = {}};
+  return net::HttpEndpoint{.host = std::move(host), .port = port};
 }
 
 std::string textOf(const Json& json, const char* name) {

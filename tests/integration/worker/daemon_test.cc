@@ -448,8 +448,7 @@ TEST_F(DaemonTest, ServesLogsOfItsAttemptsOnly) {
   std::filesystem::create_symlink("/etc/passwd", options_.data_dir + "/logs/8/1/stdout");
   std::filesystem::create_directory_symlink("/etc", options_.data_dir + "/logs/9");
   net::HttpClient client{net::HttpClient::Options{}};
-  const net::HttpEndpoint endpoint{
-      .host = "127.0.0.1", .port = daemon_->logPort(), .addresses = {}};
+  const net::HttpEndpoint endpoint{.host = "127.0.0.1", .port = daemon_->logPort()};
   const auto get = [&](const std::string& target, const std::string& authorization) {
     net::HttpRequest request;
     request.target = target;

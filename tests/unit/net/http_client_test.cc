@@ -14,7 +14,7 @@ class HttpClientTest : public ServerFixture {
                              bool retry_stale = false) {
     HttpRequest request;
     request.target = target;
-    return client_.send({"127.0.0.1", server_->port(), {}}, request, timeout, retry_stale);
+    return client_.send({"127.0.0.1", server_->port()}, request, timeout, retry_stale);
   }
   HttpClient client_;
 };
@@ -119,23 +119,6 @@ TEST(TargetGuardTest, TakesUrlsApart) {
   EXPECT_EQ(v6->host, "::1");
   EXPECT_EQ(v6->port, 8443);
   EXPECT_EQ(v6->target, "/a/b?c");
-}
-
-// A listed host is called at the very address that was checked.
-TEST_F(HttpClientTest, CallsAListedTargetAtItsCheckedAddress) {
-  startServer();
-  const std::string url = "http://localhost:" + std::to_string(server_->port()) + "/pool";
-  const std::vector<std::string> list = {"localhost"};
-  const auto target = checkTarget(url, list);
-  ASSERT_TRUE(target.ok()) << target.error().text();
-  ASSERT_FALSE(target->endpoint.addresses.empty());
-  HttpEndpoint endpoint = target->endpoint;
-  endpoint.host = "name.that.does.not.resolve.invalid";  // Nothing looks it up again.
-  HttpRequest request;
-  request.target = target->url.target;
-  const auto response = client_.send(endpoint, request, Micros(10'000'000));
-  ASSERT_TRUE(response.ok()) << response.error().text();
-  EXPECT_EQ(response->body, "GET /pool ");
 }
 
 }  // namespace

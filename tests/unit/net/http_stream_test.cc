@@ -31,7 +31,7 @@ class HttpStreamTest : public ServerFixture {
   Result<HttpResponse> fetch() {
     HttpRequest request;
     request.target = "/stream";
-    return client_.send({"127.0.0.1", server_->port(), {}}, request, kPatience * 3);
+    return client_.send({"127.0.0.1", server_->port()}, request, kPatience * 3);
   }
   HttpClient client_;
 };

@@ -161,8 +161,8 @@ TEST_F(ClusterApiTest, ADrainKeepsOpenConnections) {
   EXPECT_EQ(get("/healthz").status, 200);
   net::HttpClient newcomer;
   EXPECT_FALSE(newcomer
-                   .send({.host = "127.0.0.1", .port = server_->port(), .addresses = {}},
-                         net::HttpRequest(), Micros(2'000'000))
+                   .send({.host = "127.0.0.1", .port = server_->port()}, net::HttpRequest(),
+                         Micros(2'000'000))
                    .ok());
 }
 

@@ -36,9 +36,7 @@ TEST_F(HeartbeatTest, AHeldReplyArrivesWhenItIsGiven) {
   net::HttpClient other;
   net::HttpRequest request;
   request.target = "/healthz";
-  EXPECT_EQ(other
-                .send({.host = "127.0.0.1", .port = server_->port(), .addresses = {}}, request,
-                      Micros(5'000'000))
+  EXPECT_EQ(other.send({.host = "127.0.0.1", .port = server_->port()}, request, Micros(5'000'000))
                 ->status,
             200);
   held[0](HeartbeatReply{});
@@ -56,10 +54,8 @@ TEST_F(HeartbeatTest, APeerThatGoesWhileHeldIsReported) {
   request.body = R"({"status":"IDLE","incarnation":4,"seq":11,"wait_ms":9000})";
   request.headers.add("Authorization", std::string("Bearer ").append(kWorkerToken));
   net::HttpClient leaving;
-  EXPECT_FALSE(leaving
-                   .send({.host = "127.0.0.1", .port = server_->port(), .addresses = {}}, request,
-                         Micros(200'000))
-                   .ok());
+  EXPECT_FALSE(
+      leaving.send({.host = "127.0.0.1", .port = server_->port()}, request, Micros(200'000)).ok());
   leaving.disconnect();
   ASSERT_TRUE(heartbeats_.waitGone(1));
   EXPECT_EQ(heartbeats_.gone[0].runner_id, "h1:0");

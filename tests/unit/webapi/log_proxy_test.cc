@@ -181,8 +181,8 @@ TEST_F(LogProxyTest, AHangingWorkerHoldsUpNobodyElse) {
       net::HttpRequest request;
       request.target = "/api/v1/tasks/7/logs";
       request.headers.add("Authorization", std::string("Bearer ").append(kClientToken));
-      const auto response = client.send({.host = "127.0.0.1", .port = port, .addresses = {}},
-                                        request, Micros(10'000'000));
+      const auto response =
+          client.send({.host = "127.0.0.1", .port = port}, request, Micros(10'000'000));
       return response.ok() ? response->status : 0;
     }));
   }
@@ -202,8 +202,8 @@ TEST_F(LogProxyTest, AStopIsNotHeldUpByAHangingWorker) {
       net::HttpRequest request;
       request.target = "/api/v1/tasks/7/logs?tail=5";
       request.headers.add("Authorization", std::string("Bearer ").append(kClientToken));
-      const auto response = client.send({.host = "127.0.0.1", .port = port, .addresses = {}},
-                                        request, Micros(10'000'000));
+      const auto response =
+          client.send({.host = "127.0.0.1", .port = port}, request, Micros(10'000'000));
       return !response.ok() || response->status == 503;
     }));
   }

@@ -44,8 +44,8 @@ class WebTest : public ::testing::Test {
     request.target = target;
     request.body = body;
     for (const auto& [name, value] : headers) request.headers.add(name, value);
-    auto response = client_.send({.host = "127.0.0.1", .port = server_->port(), .addresses = {}},
-                                 request, Micros(20'000'000), true);
+    auto response = client_.send({.host = "127.0.0.1", .port = server_->port()}, request,
+                                 Micros(20'000'000), true);
     if (response.ok()) return std::move(*response);
     ADD_FAILURE() << method << " " << target << ": " << response.error().text();
     return net::HttpResponse::empty(0);
