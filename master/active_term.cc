@@ -14,6 +14,7 @@ namespace {
 constexpr uint64_t kTaskIdStock = 100'000;
 constexpr uint64_t kOutboxIdStock = 100'000;
 constexpr int kCommandTriesMax = 5;
+constexpr size_t kSliceBuckets = 5'000;  // Of the table of live tasks: a millisecond or so.
 
 }  // namespace
 
@@ -206,6 +207,24 @@ bool ActiveTerm::inspect(std::function<void()> look, Millis limit) {
   return done;
 }
 
+bool ActiveTerm::eachLiveTask(const std::function<void(const LiveTask&)>& look) {
+  size_t next = 0;
+  size_t buckets = 0;
+  do {
+    const bool looked = inspect([&] {
+      const auto& tasks = live_.tasks;
+      // The table has grown, and its order is another: all over again.
+      if (std::exchange(buckets, tasks.bucket_count()) != tasks.bucket_count()) next = 0;
+      const size_t end = std::min(buckets, next + kSliceBuckets);
+      for (; next < end; ++next) {
+        for (auto it = tasks.begin(next); it != tasks.end(next); ++it) look(it->second);
+      }
+    });
+    if (!looked) return false;
+  } while (next < buckets);
+  return true;
+}
+
 void ActiveTerm::onDispatcher(std::function<void()> change) {
   if (!dispatcher_.started()) return;
   dispatcher_.resume({});  // A frozen thread would never get to it.
@@ -359,6 +378,9 @@ void ActiveTerm::refreshGauges() {
   for (size_t i = 0; i < live_.by_status.size(); ++i) {
     const auto status = static_cast<TaskStatus>(i);
     if (!isTerminal(status)) metrics.setTasks(status, static_cast<double>(live_.by_status[i]));
+  }
+  for (const auto& [code, count] : engine_.waitingByReason()) {
+    metrics.setWaiting(toString(code), static_cast<double>(count));
   }
   std::map<std::string, double> runners{{"idle", 0},    {"busy", 0},    {"lost", 0},
                                         {"unknown", 0}, {"leaving", 0}, {"conflict", 0}};

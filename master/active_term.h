@@ -63,6 +63,10 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   void command(TaskId id, api::TaskCommand command, bool force, api::Callback<api::TaskView> done);
   // Runs `look` on the dispatcher thread and waits for it. False: not within `limit`.
   bool inspect(std::function<void()> look, Millis limit = Seconds(2));
+  // Shows every live task to `look`, on the dispatcher thread but a slice at a time, so that nobody
+  // waits for long: a task that comes or goes meanwhile may be seen or not, or seen twice. False: a
+  // slice was not done in time.
+  bool eachLiveTask(const std::function<void(const LiveTask&)>& look);
 
   void freeze();
   // False: the writer has halted, so that the memory is ahead of the database for good.

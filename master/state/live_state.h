@@ -26,7 +26,10 @@ struct LiveState {
   std::unordered_map<TaskId, LiveTask> tasks;
   std::unordered_map<std::string, Runner> runners;
   std::unordered_map<std::string, Worker> workers;  // By worker id; never removed within a term.
+  // Kept with every change, so that a million tasks are counted without a look at them.
   std::array<uint64_t, kTaskStatusCount> by_status{};
+  std::array<uint64_t, kPriorityCount> by_priority{};
+  uint64_t held = 0;           // Of the CREATED, those that wait for the end of a hold.
   uint64_t open_attempts = 0;  // Counted against the cluster limit.
   // Runner classes with a runner that reports; kept by the registry and the watchdog.
   std::vector<bool> present;

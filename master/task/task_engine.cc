@@ -13,6 +13,10 @@ constexpr size_t kReasonTextBytesMax = 4'096;
 
 WallTime latest(WallTime a, WallTime b) { return std::max(a, b); }
 
+bool isHeld(const LiveTask& task) {
+  return task.state.status == TaskStatus::Created && task.state.hold;
+}
+
 }  // namespace
 
 TaskEngine::TaskEngine(TermContext& context, OutcomeListener& outcomes)
@@ -27,6 +31,7 @@ LiveTask& TaskEngine::insertLive(LiveTask task) {
   LiveTask& live = it->second;
   live.signature = live_.classes.signatureOf(live.policy->labels);
   ++live_.by_status[static_cast<size_t>(live.state.status)];
+  ++live_.by_priority[static_cast<size_t>(live.state.priority)];
   return live;
 }
 
@@ -156,6 +161,7 @@ void TaskEngine::move(Operation& operation, LiveTask& task, TaskEvent event) {
 
 void TaskEngine::leaveStatus(LiveTask& task) {
   ++task.timer_generation;
+  if (isHeld(task)) --live_.held;
   if (task.state.status == TaskStatus::Queued) {
     live_.ready.remove(task.signature, task.state.priority,
                        {toMicros(task.state.queued_at), task.state.id});
@@ -163,6 +169,7 @@ void TaskEngine::leaveStatus(LiveTask& task) {
 }
 
 void TaskEngine::enterStatus(LiveTask& task) {
+  if (isHeld(task)) ++live_.held;
   if (task.state.status == TaskStatus::Queued) {
     live_.ready.add(task.signature, task.state.priority,
                     {toMicros(task.state.queued_at), task.state.id});
@@ -181,6 +188,7 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
   operation.store(state);
   publish(operation, StateChange::Kind::Ended, task);
   --live_.by_status[static_cast<size_t>(state.status)];
+  --live_.by_priority[static_cast<size_t>(state.priority)];
   live_.recently_ended[state.id] = context_.clock.bootNow();
   live_.classes.dropSignature(task.signature);
   live_.tasks.erase(state.id);
@@ -433,6 +441,7 @@ Status TaskEngine::skip(Operation& operation, LiveTask& task) {
 
 Status TaskEngine::hold(Operation& operation, LiveTask& task) {
   if (task.state.status == TaskStatus::Created) {
+    if (!task.state.hold) ++live_.held;
     task.state.hold = true;
     operation.store(task.state);
     return {};
@@ -449,6 +458,7 @@ Status TaskEngine::release(Operation& operation, LiveTask& task) {
                            toString(task.state.status));
   }
   task.state.hold = false;
+  --live_.held;
   ++task.timer_generation;
   armTimer(task);  // Its time may still be ahead; the hold kept no timer.
   makeReady(operation, task);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "common/model/task_lifecycle.h"
@@ -75,6 +76,9 @@ class TaskEngine {
     std::string text;
   };
   Waiting whyWaiting(const LiveTask& task) const;
+  // How many live tasks wait for what, every reason that can be named included. Costs a look at
+  // each label set that queued tasks want, not at each task.
+  std::map<WaitingCode, uint64_t> waitingByReason() const;
 
   // The wall clock was set: what waits for a wall time is looked at again.
   void onWallClockStep();
@@ -97,6 +101,7 @@ class TaskEngine {
   void retryOrFail(Operation& operation, LiveTask& task, FailureReason reason,
                    const std::string& text, WallTime ended_at);
   void makeReady(Operation& operation, LiveTask& task);
+  WaitingCode whyQueued(LabelClasses::Signature signature) const;
   void armTimer(LiveTask& task);
   void onTimer(TaskId id, uint32_t generation);
   Status checkReread(const TaskRecord& record, BootTime read_at) const;

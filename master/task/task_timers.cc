@@ -111,22 +111,45 @@ TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
     default:
       return {};
   }
-  const uint64_t running_max = context_.options.running_max;
+  const WaitingCode code = whyQueued(task.signature);
+  if (code == WaitingCode::NoRunnerMatches) {
+    return {code, task.policy->labels.empty() ? std::string("no runner has reported")
+                                              : fmt::format("no runner has the labels {}",
+                                                            dumpJson(Json(task.policy->labels)))};
+  }
+  if (code == WaitingCode::ClusterLimit) {
+    return {code, fmt::format("{} tasks run, limits.running_max is {}", live_.open_attempts,
+                              context_.options.running_max)};
+  }
+  return {code, "every runner that fits is busy"};
+}
+
+WaitingCode TaskEngine::whyQueued(LabelClasses::Signature signature) const {
   bool matches = false;
-  for (LabelClasses::ClassId id = 0; id < live_.present.size(); ++id) {
-    matches = matches || (live_.present[id] && live_.classes.fits(task.signature, id));
+  for (LabelClasses::ClassId id = 0; id < live_.present.size() && !matches; ++id) {
+    matches = live_.present[id] && live_.classes.fits(signature, id);
   }
-  if (!matches) {
-    return {WaitingCode::NoRunnerMatches,
-            task.policy->labels.empty()
-                ? std::string("no runner has reported")
-                : fmt::format("no runner has the labels {}", dumpJson(Json(task.policy->labels)))};
+  if (!matches) return WaitingCode::NoRunnerMatches;
+  const uint64_t running_max = context_.options.running_max;
+  const bool full = running_max != 0 && live_.open_attempts >= running_max;
+  return full ? WaitingCode::ClusterLimit : WaitingCode::AllRunnersBusy;
+}
+
+std::map<WaitingCode, uint64_t> TaskEngine::waitingByReason() const {
+  const auto count = [&](TaskStatus status) {
+    return live_.by_status[static_cast<size_t>(status)];
+  };
+  std::map<WaitingCode, uint64_t> waiting{
+      {WaitingCode::Hold, live_.held},
+      {WaitingCode::NotBefore, count(TaskStatus::Created) - live_.held},
+      {WaitingCode::RetryDelay, count(TaskStatus::Retrying)},
+      {WaitingCode::NoRunnerMatches, 0},
+      {WaitingCode::ClusterLimit, 0},
+      {WaitingCode::AllRunnersBusy, 0}};
+  for (LabelClasses::Signature i = 0; i < live_.classes.signatureLimit(); ++i) {
+    if (const size_t queued = live_.ready.sizeOf(i); queued > 0) waiting[whyQueued(i)] += queued;
   }
-  if (running_max != 0 && live_.open_attempts >= running_max) {
-    return {WaitingCode::ClusterLimit, fmt::format("{} tasks run, limits.running_max is {}",
-                                                   live_.open_attempts, running_max)};
-  }
-  return {WaitingCode::AllRunnersBusy, "every runner that fits is busy"};
+  return waiting;
 }
 
 }  // namespace baton::master

@@ -86,5 +86,41 @@ TEST_F(MasterPortsTest, AnIdempotencyKeyNamesItsFirstRequestForADay) {
   EXPECT_GT(now.created_at, old.created_at);
 }
 
+TEST_F(MasterPortsTest, VerifyComparesEveryLiveTaskWithItsRow) {
+  // Aim: all slices are looked at, and a difference of either side is named.
+  for (int i = 0; i < 12'000; ++i) {
+    const auto answer = submit("", "");
+    ASSERT_TRUE(answer.ok()) << answer.status().text();
+  }
+  const auto same = ports_.verify();
+  ASSERT_TRUE(same.ok());
+  EXPECT_EQ(same->tasks_compared, 12'000U);
+  EXPECT_EQ(same->differences_total, 0U);
+  TaskRecord row = database_.rows().tasks.at(5);
+  row.state.attempt = 3;
+  database_.direct().tasks.at(5) = row;
+  database_.direct().tasks.erase(6);
+  row.state.id = 1'000'000;
+  database_.direct().tasks[row.state.id] = row;
+  const auto differs = ports_.verify();
+  ASSERT_TRUE(differs.ok());
+  EXPECT_EQ(differs->differences_total, 3U);
+}
+
+TEST_F(MasterPortsTest, TheQueueDepthIsShownByReason) {
+  // Aim: what waits and why is seen without a look at each task, in the metrics and the figures.
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(submit("", "").ok());
+  EXPECT_NE(
+      ports_.metrics().find(R"(baton_queue_depth{cluster="test",reason="no_runner_matches"} 3)"),
+      std::string::npos)
+      << ports_.metrics();
+  EXPECT_NE(ports_.metrics().find(R"(baton_queue_depth{cluster="test",reason="hold"} 0)"),
+            std::string::npos);
+  const auto stats = ports_.stats();
+  ASSERT_TRUE(stats.ok());
+  EXPECT_EQ(stats->waiting_by_reason.at("no_runner_matches"), 3U);
+  EXPECT_EQ(stats->live_by_priority.at("normal"), 3U);
+}
+
 }  // namespace
 }  // namespace baton::test

@@ -66,6 +66,58 @@ TEST_F(TaskEngineTest, ATaskThatIsReleasedBeforeItsTimeStartsAtItsTime) {
   EXPECT_EQ(status(id), S::Queued);
 }
 
+TEST_F(TaskEngineTest, TheCountsOfWaitingTasksAreThoseOfALookAtEach) {
+  // Aim: they are kept with every move, so no move may forget them.
+  const auto expectCounts = [&] {
+    std::map<WaitingCode, uint64_t> looked;
+    std::array<uint64_t, kPriorityCount> priorities{};
+    for (const auto& [id, task] : rig_->live.tasks) {
+      const WaitingCode code = rig_->engine.whyWaiting(task).code;
+      if (code != WaitingCode::None) ++looked[code];
+      ++priorities[static_cast<size_t>(task.state.priority)];
+    }
+    auto counted = rig_->engine.waitingByReason();
+    std::erase_if(counted, [](const auto& reason) { return reason.second == 0; });
+    EXPECT_EQ(counted, looked);
+    EXPECT_EQ(rig_->live.by_priority, priorities);
+  };
+  TaskSpec task = retried();
+  const TaskId failing = run(task);
+  say(R::Failed);
+  task.priority = Priority::High;
+  const TaskId queued = submit(task);
+  task.policy.labels = {{"gpu", "yes"}};
+  submit(task);
+  task.policy.labels.clear();
+  task.hold = true;
+  const TaskId held = submit(task);
+  task.not_before = clock_.wallNow() + Seconds(60);
+  const TaskId held_long = submit(task);
+  task.hold = false;
+  const TaskId later = submit(task);
+  expectCounts();
+  EXPECT_EQ(rig_->engine.waitingByReason().at(WaitingCode::Hold), 2U);
+  EXPECT_EQ(rig_->engine.waitingByReason().at(WaitingCode::NotBefore), 1U);
+  EXPECT_EQ(rig_->engine.waitingByReason().at(WaitingCode::RetryDelay), 1U);
+  EXPECT_EQ(rig_->engine.waitingByReason().at(WaitingCode::NoRunnerMatches), 1U);
+  EXPECT_EQ(rig_->engine.waitingByReason().at(WaitingCode::AllRunnersBusy), 1U);
+  order(queued, TaskCommand::Hold);
+  order(later, TaskCommand::Hold);
+  order(later, TaskCommand::Hold);
+  order(held_long, TaskCommand::Release);
+  expectCounts();
+  order(queued, TaskCommand::Release);
+  order(held, TaskCommand::Stop);
+  order(later, TaskCommand::Skip);
+  order(failing, TaskCommand::Stop);
+  expectCounts();
+  order(held, TaskCommand::Rerun);
+  begin();
+  expectCounts();
+  pass(Seconds(61));
+  expectCounts();
+}
+
 TEST_F(TaskEngineTest, AnAttemptRunsAndEndsWell) {
   // Aim: QUEUED -> DISPATCHED -> RUNNING -> FINISHED, each durable, with the runner's times.
   const TaskId id = run();
