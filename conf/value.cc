@@ -15,22 +15,6 @@ Error mustBe(const std::string& value, std::string_view expectation) {
   return Error::invalidArgument("is {}, expected {}", value, expectation);
 }
 
-std::optional<int64_t> plainBytes(std::string_view text) {
-  int64_t factor = 1;
-  constexpr std::pair<std::string_view, int64_t> kUnits[] = {
-      {"KB", 1024}, {"MB", 1024 * 1024}, {"GB", 1024 * 1024 * 1024}};
-  for (const auto& [unit, bytes] : kUnits) {
-    if (text.ends_with(unit)) {
-      factor = bytes;
-      text.remove_suffix(unit.size());
-      break;
-    }
-  }
-  const auto number = plainInteger(text);
-  if (!number || *number > INT64_MAX / factor) return std::nullopt;
-  return *number * factor;
-}
-
 bool isPlainName(std::string_view text) {
   return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||

@@ -49,6 +49,20 @@ std::optional<double> plainNumber(std::string_view text) {
   return number;
 }
 
+std::optional<int64_t> plainBytes(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGT";
+  int64_t factor = 1;
+  const bool unit_with_b = text.size() > 1 && text.back() == 'B';
+  const std::string_view body = unit_with_b ? text.substr(0, text.size() - 1) : text;
+  if (const size_t unit = body.empty() ? body.npos : kUnits.find(body.back()); unit != body.npos) {
+    factor = int64_t{1} << (10 * (unit + 1));
+    text = body.substr(0, body.size() - 1);
+  }
+  const auto number = plainInteger(text);
+  if (!number || *number > INT64_MAX / factor) return std::nullopt;
+  return *number * factor;
+}
+
 std::optional<Millis> plainDuration(std::string_view text) {
   for (size_t i = 0; i + 1 < text.size(); ++i) {
     const bool starts_number = i == 0 || text[i - 1] < '0' || text[i - 1] > '9';

@@ -18,6 +18,10 @@ std::optional<int64_t> plainInteger(std::string_view text);
 // Plain decimal, with a fraction if wanted ("2", "1.5"), under the same rules.
 std::optional<double> plainNumber(std::string_view text);
 
+// A number of bytes, plain or with K, M, G or T (powers of 1024), with or without a B: "64MB",
+// "2G".
+std::optional<int64_t> plainBytes(std::string_view text);
+
 // A duration each of whose numbers is plain.
 std::optional<Millis> plainDuration(std::string_view text);
 

@@ -29,6 +29,8 @@ class SourceLines {
     }
   }
 
+  int count() const { return static_cast<int>(starts_.size()); }
+
   // From 0; without its line break.
   std::string_view line(int number) const {
     if (number < 0 || static_cast<size_t>(number) >= starts_.size()) return {};
@@ -81,7 +83,9 @@ class SourceLines {
 class TreeBuilder final : public YAML::EventHandler {
  public:
   TreeBuilder(const SourceLines& lines, const YamlLimits& limits, std::vector<YamlIssue>& issues)
-      : lines_(lines), limits_(limits), issues_(issues) {}
+      : lines_(lines), limits_(limits), issues_(issues) {
+    root_.mark = {1, 1};  // Of an empty text.
+  }
 
   YamlNode take() { return std::move(root_); }
 
@@ -120,6 +124,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     refuseTag(mark, tag);
+    if (value.find('\0') != value.npos) stop(mark, "has a NUL character");
     const bool quoted = tag == "!";
     if (quoted && !lines_.quoteEnds(mark)) stop(mark, "a quote begins here and does not end");
     if (wantsKey()) {
@@ -289,6 +294,18 @@ size_t findControlCharacter(std::string_view text) {
   return it == text.end() ? text.npos : static_cast<size_t>(it - text.begin());
 }
 
+// Line (from 0) of a directive ("%YAML") before the document; -1: none. One without a document
+// behind it would read as an empty text.
+int findDirective(const SourceLines& lines) {
+  for (int number = 0; number < lines.count(); ++number) {
+    const std::string_view line = lines.line(number);
+    const size_t first = line.find_first_not_of(" \t\r");
+    if (first == line.npos || line[first] == '#') continue;
+    return line[0] == '%' ? number : -1;
+  }
+  return -1;
+}
+
 // JSON writes characters beyond U+FFFF as two escapes, which YAML does not know: they become the
 // character itself. Only within the double quotes of a text that begins as a JSON object or list.
 std::string joinSurrogates(std::string_view text) {
@@ -369,6 +386,10 @@ std::optional<YamlNode> readYaml(std::string_view text, const YamlLimits& limits
   }
   const std::string source = joinSurrogates(text);
   const SourceLines lines(source);
+  if (const int line = findDirective(lines); line >= 0) {
+    issues.push_back({{line + 1, 1}, "", "begins with a directive (\"%\"); they are not accepted"});
+    return std::nullopt;
+  }
   TreeBuilder builder(lines, limits, issues);
   try {
     std::istringstream stream(source);

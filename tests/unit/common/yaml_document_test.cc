@@ -98,6 +98,9 @@ TEST(YamlDocumentTest, RefusesByNameAndPlace) {
       {"a: 'it''s\nb: 2\n", "1:4 a: a quote begins here and does not end"},
       {"{\"a\": \"x\\\"}\n", "or a bracket has no end"},
       {"a: b: c\n", "1:5 : is not YAML"},
+      {"a: \"x\\0\"\n", "1:4 a: has a NUL character"},
+      {"# x\n\n%YAML 1.1\n---\na: 1\n", "3:1 : begins with a directive"},
+      {"%a: 1", "1:1 : begins with a directive"},
       {"ab\n\x04", "2:1 : has the control character 0x04"},
       {"a: \xff\n", "is no text in UTF-8"},
       {std::string("a: \0x", 6), "is no text in UTF-8"},
@@ -158,6 +161,12 @@ TEST(YamlDocumentTest, PlainScalars) {
   EXPECT_EQ(plainNumber("2"), 2.0);
   for (const char* text : {".5", "1.", "1.5e3", "01.5", "inf", "nan", "1.5.2"}) {
     EXPECT_FALSE(plainNumber(text)) << text;
+  }
+  EXPECT_EQ(plainBytes("64MB"), 64 << 20);
+  EXPECT_EQ(plainBytes("2G"), int64_t{2} << 30);
+  EXPECT_EQ(plainBytes("7"), 7);
+  for (const char* text : {"", "B", "7B", "M", "2 MB", "2mb", "0x1M", "9999999999GB"}) {
+    EXPECT_FALSE(plainBytes(text)) << text;
   }
   EXPECT_EQ(plainDuration("1h30m"), Millis(5'400'000));
   EXPECT_FALSE(plainDuration("010s"));
