@@ -1,0 +1,361 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "flow/definition/reading.h"
+
+namespace baton::flow {
+namespace {
+
+constexpr size_t kCyclesMax = 20;
+constexpr size_t kNamesShown = 12;
+constexpr size_t kParamStepsMax = 10'000;
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+// Judges a definition as a whole.
+class FlowChecker {
+ public:
+  explicit FlowChecker(Reading& reading) : reading_(reading), tasks_(reading.flow.tasks) {}
+
+  void check() {
+    for (size_t i = 0; i < tasks_.size(); ++i) by_name_.emplace(tasks_[i].name, i);
+    checkNames();
+    checkNeeds();
+    checkCycles();
+    checkPlaceholders();
+    checkParamCycles();
+    checkScripts();
+  }
+
+ private:
+  std::string pathOf(size_t task, std::string_view key) const {
+    return fmt::format("tasks.{}.{}", truncateUtf8(tasks_[task].name, 80), key);
+  }
+
+  void checkNames() {
+    std::unordered_map<std::string, size_t> seen;
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      const auto [it, first] = seen.emplace(lowered(tasks_[i].name), i);
+      if (!first) {
+        const size_t other = it->second;
+        reading_.issues.error(reading_.places[i].mark, "tasks." + truncateUtf8(tasks_[i].name, 80),
+                              fmt::format("differs from {} (line {}) in the case of letters alone",
+                                          tasks_[other].name, reading_.places[other].mark.line));
+      }
+      if (tasks_[i].kind == "flow" && !tasks_[i].flow.empty() &&
+          lowered(tasks_[i].flow) == lowered(reading_.flow.name)) {
+        reading_.issues.error(reading_.places[i].mark, pathOf(i, "flow"),
+                              "is the flow itself: it would never end");
+      }
+    }
+  }
+
+  // Fills needs_, by index; what names no task is told.
+  void checkNeeds() {
+    needs_.resize(tasks_.size());
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      for (const auto& [name, mark] : reading_.places[i].needs) {
+        const auto it = by_name_.find(name);
+        if (it != by_name_.end()) {
+          needs_[i].push_back(it->second);
+          continue;
+        }
+        if (reading_.issues.isFull()) continue;
+        reading_.issues.error(mark, pathOf(i, "needs"),
+                              fmt::format("\"{}\" is no task of this flow{}",
+                                          truncateUtf8(name, 80), hintFor(name, names())));
+      }
+    }
+  }
+
+  const std::vector<std::string_view>& names() {
+    if (names_.empty()) {
+      for (const TaskNode& task : tasks_) names_.push_back(task.name);
+    }
+    return names_;
+  }
+
+  // Puts away, again and again, what needs nothing that is left: what stays is on a cycle or
+  // behind one.
+  void checkCycles() {
+    std::vector<std::vector<size_t>> behind(tasks_.size());
+    std::vector<size_t> missing(tasks_.size());
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      missing[i] = needs_[i].size();
+      for (const size_t need : needs_[i]) behind[need].push_back(i);
+    }
+    std::vector<bool> away(tasks_.size());
+    const auto putAway = [&](std::vector<size_t> ready) {
+      while (!ready.empty()) {
+        const size_t task = ready.back();
+        ready.pop_back();
+        if (away[task]) continue;
+        away[task] = true;
+        order_.push_back(task);
+        for (const size_t next : behind[task]) {
+          if (--missing[next] == 0) ready.push_back(next);
+        }
+      }
+    };
+    std::vector<size_t> ready;
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      if (missing[i] == 0) ready.push_back(i);
+    }
+    putAway(std::move(ready));
+    has_cycle_ = order_.size() < tasks_.size();
+    size_t start = 0;
+    for (size_t told = 0; order_.size() < tasks_.size() && told < kCyclesMax; ++told) {
+      while (away[start]) ++start;
+      const std::vector<size_t> cycle = cycleFrom(start, away);
+      tellCycle(cycle);
+      putAway(cycle);
+    }
+  }
+
+  // Walks from need to need, all of them left over, until one comes again. In the order of running.
+  std::vector<size_t> cycleFrom(size_t task, const std::vector<bool>& away) const {
+    std::unordered_map<size_t, size_t> place;
+    std::vector<size_t> walk;
+    while (place.emplace(task, walk.size()).second) {
+      walk.push_back(task);
+      task = *std::find_if(needs_[task].begin(), needs_[task].end(),
+                           [&](size_t need) { return !away[need]; });
+    }
+    std::vector<size_t> cycle(walk.begin() + static_cast<ptrdiff_t>(place[task]), walk.end());
+    std::reverse(cycle.begin(), cycle.end());
+    std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
+    return cycle;
+  }
+
+  void tellCycle(const std::vector<size_t>& cycle) {
+    std::string path;
+    for (size_t i = 0; i < std::min(cycle.size(), kNamesShown); ++i) {
+      path += tasks_[cycle[i]].name + " -> ";
+    }
+    if (cycle.size() > kNamesShown) path += fmt::format("… ({} tasks) -> ", cycle.size());
+    path += tasks_[cycle.front()].name;
+    reading_.issues.error(reading_.places[cycle.front()].needs_mark, pathOf(cycle.front(), "needs"),
+                          fmt::format("the tasks wait for each other in a cycle: {}", path));
+  }
+
+  // Whether `other` has always ended before `task` begins. Only without cycles.
+  bool isUpstream(size_t other, size_t task) {
+    const std::vector<size_t>& direct = needs_[task];
+    if (std::find(direct.begin(), direct.end(), other) != direct.end()) return true;
+    if (ancestors_.empty()) {
+      const size_t words = (tasks_.size() + 63) / 64;
+      ancestors_.assign(tasks_.size(), std::vector<uint64_t>(words));
+      for (const size_t at : order_) {
+        for (const size_t need : needs_[at]) {
+          ancestors_[at][need / 64] |= uint64_t{1} << (need % 64);
+          for (size_t w = 0; w < words; ++w) ancestors_[at][w] |= ancestors_[need][w];
+        }
+      }
+    }
+    return (ancestors_[task][other / 64] >> (other % 64) & 1) != 0;
+  }
+
+  void checkPlaceholders() {
+    for (const PlacedText& text : reading_.texts) {
+      for (const TextPart& part : text.parts) {
+        if (reading_.issues.isFull()) return;
+        if (part.kind == TextPart::Kind::Name) checkName(text, part);
+        if (part.kind == TextPart::Kind::Output) checkOutput(text, part);
+      }
+    }
+  }
+
+  void tell(const PlacedText& text, const TextPart& part, const std::string& why) {
+    reading_.issues.error(text.mark, text.path,
+                          fmt::format("placeholder {}: {}", truncateUtf8(part.source, 60), why));
+  }
+
+  void checkName(const PlacedText& text, const TextPart& part) {
+    const std::string& name = part.text;
+    const bool in_task = text.task != PlacedText::kFlow;
+    if (name == "flow" || name == "run_id" || (name == "task" && in_task)) return;
+    if (reading_.flow.params.count(name) > 0 ||
+        reading_.surroundings.project_params.count(name) > 0) {
+      return;
+    }
+    if (in_task && tasks_[text.task].params.count(name) > 0) return;
+    if (in_task && declaredUpstream(text, part)) return;
+    std::vector<std::string_view> known{"flow", "run_id", "task", "plan_time", "prev_success_time"};
+    for (const auto& [param, value] : reading_.flow.params) known.push_back(param);
+    if (in_task) {
+      for (const auto& [param, value] : tasks_[text.task].params) known.push_back(param);
+    }
+    tell(text, part,
+         fmt::format("no parameter has that name{}; declare it in params (null: "
+                     "without a value)",
+                     hintFor(name, known)));
+  }
+
+  // Whether an upstream task says that it writes an output of that name.
+  bool declaredUpstream(const PlacedText& text, const TextPart& part) {
+    if (has_cycle_) return !writersOf(part.text).empty();  // Who is upstream can't be said.
+    std::vector<size_t> writers;
+    for (const size_t task : writersOf(part.text)) {
+      if (isUpstream(task, text.task)) writers.push_back(task);
+    }
+    if (writers.size() > 1) {
+      const size_t a = writers[0];
+      const size_t b = writers[1];
+      if (!isUpstream(a, b) && !isUpstream(b, a)) {
+        reading_.issues.warning(
+            text.mark, text.path,
+            fmt::format("placeholder {}: {} and {} both write it; write ${{{}.{}}} to say whose",
+                        part.source, tasks_[a].name, tasks_[b].name, tasks_[a].name, part.text));
+      }
+    }
+    return !writers.empty();
+  }
+
+  const std::vector<size_t>& writersOf(const std::string& key) {
+    if (!writers_ready_) {
+      for (size_t i = 0; i < tasks_.size(); ++i) {
+        for (const std::string& output : tasks_[i].outputs) writers_[output].push_back(i);
+      }
+      writers_ready_ = true;
+    }
+    return writers_[key];
+  }
+
+  void checkOutput(const PlacedText& text, const TextPart& part) {
+    const auto it = by_name_.find(part.text);
+    if (it == by_name_.end()) {
+      tell(text, part,
+           fmt::format("\"{}\" is no task of this flow{}", part.text, hintFor(part.text, names())));
+      return;
+    }
+    if (text.task == PlacedText::kFlow) {
+      tell(text, part, "parameters of the flow are known before any task has run");
+      return;
+    }
+    if (!has_cycle_ && !isUpstream(it->second, text.task)) {
+      tell(text, part,
+           fmt::format("{} is not upstream of {}; add it to needs", part.text,
+                       tasks_[text.task].name));
+      return;
+    }
+    const std::vector<std::string>& outputs = tasks_[it->second].outputs;
+    if (!outputs.empty() && std::find(outputs.begin(), outputs.end(), part.key) == outputs.end()) {
+      const std::vector<std::string_view> known(outputs.begin(), outputs.end());
+      tell(text, part,
+           fmt::format("{} has no output {} among its outputs{}", part.text, part.key,
+                       hintFor(part.key, known)));
+    }
+  }
+
+  // A value on the way: its level (true: the task's) and name.
+  using ParamStep = std::pair<bool, std::string>;
+
+  // As resolving does it: the value of a name within itself is that of the next weaker level.
+  bool endsWell(const ParamMap* of_task, const std::string& name, std::vector<ParamStep>& inside,
+                size_t& steps) const {
+    if (++steps > kParamStepsMax || inside.size() > 64) return false;
+    bool inside_itself = false;
+    for (const bool task_level : {true, false}) {
+      const ParamMap* params = task_level ? of_task : &reading_.flow.params;
+      if (params == nullptr) continue;
+      const auto it = params->find(name);
+      if (it == params->end()) continue;
+      ParamStep step(task_level, name);
+      if (std::find(inside.begin(), inside.end(), step) != inside.end()) {
+        inside_itself = true;
+        continue;
+      }
+      if (!it->second || it->second->find("${") == std::string::npos) return true;
+      const auto parts = parsePlaceholders(*it->second);
+      if (!parts.ok()) return true;  // Told already.
+      inside.push_back(std::move(step));
+      for (const TextPart& part : *parts) {
+        if (part.kind == TextPart::Kind::Name && !endsWell(of_task, part.text, inside, steps)) {
+          return false;
+        }
+      }
+      inside.pop_back();
+      return true;
+    }
+    // An output or a parameter of the project may stand in.
+    return !inside_itself || reading_.surroundings.project_params.count(name) > 0 ||
+           (of_task != nullptr && writers_.count(name) > 0);
+  }
+
+  void checkParamCycles() {
+    for (const PlacedText& text : reading_.texts) {
+      const size_t dot = text.path.rfind('.');
+      const bool is_param = dot != text.path.npos && text.path.substr(0, dot).ends_with("params");
+      const bool has_name = std::any_of(text.parts.begin(), text.parts.end(), [](const auto& part) {
+        return part.kind == TextPart::Kind::Name;
+      });
+      if (!is_param || !has_name || reading_.issues.isFull()) continue;
+      const ParamMap* of_task =
+          text.task == PlacedText::kFlow ? nullptr : &tasks_[text.task].params;
+      std::vector<ParamStep> inside;
+      size_t steps = 0;
+      if (!endsWell(of_task, text.path.substr(dot + 1), inside, steps)) {
+        reading_.issues.error(text.mark, text.path,
+                              steps > kParamStepsMax || inside.size() > 64
+                                  ? "takes too many steps to resolve"
+                                  : "refers to itself" + chainText(inside));
+      }
+    }
+  }
+
+  static std::string chainText(const std::vector<ParamStep>& inside) {
+    if (inside.size() < 2) return {};
+    std::string out = ": ";
+    for (size_t i = 0; i < std::min(inside.size(), kNamesShown); ++i) {
+      out += inside[i].second + " -> ";
+    }
+    return out + inside.front().second;
+  }
+
+  // Text that a shell reads is never touched: a placeholder in it would be the shell's.
+  void checkScripts() {
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      const std::string& script = tasks_[i].script;
+      size_t at = script.find("${plan_time");
+      for (const size_t need : needs_[i]) {
+        at = std::min(at, script.find("${" + tasks_[need].name + "."));
+      }
+      if (at == script.npos || reading_.issues.isFull()) continue;
+      reading_.issues.warning(
+          reading_.places[i].mark, pathOf(i, "script"),
+          fmt::format(
+              "\"{}\" is left to the shell: scripts are not changed; give it to the task as "
+              "one of its params",
+              script.substr(at, std::min<size_t>(script.find('}', at) - at + 1, 60))));
+    }
+  }
+
+  Reading& reading_;
+  const std::vector<TaskNode>& tasks_;
+  std::unordered_map<std::string, size_t> by_name_;
+  std::vector<std::string_view> names_;
+  std::vector<std::vector<size_t>> needs_;
+  std::vector<size_t> order_;  // Upstream first, if there is no cycle.
+  bool has_cycle_ = false;
+  std::vector<std::vector<uint64_t>> ancestors_;  // A bit for each task; made when first needed.
+  std::unordered_map<std::string, std::vector<size_t>> writers_;
+  bool writers_ready_ = false;
+};
+
+}  // namespace
+
+void checkFlow(Reading& reading) { FlowChecker(reading).check(); }
+
+const TaskNode* FlowSpec::find(std::string_view task) const {
+  const auto it =
+      std::find_if(tasks.begin(), tasks.end(), [&](const TaskNode& t) { return t.name == task; });
+  return it == tasks.end() ? nullptr : &*it;
+}
+
+}  // namespace baton::flow

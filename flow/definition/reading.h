@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "flow/definition/flow_parser.h"
+#include "flow/definition/map_reader.h"
+
+// What the readers of a definition share. Only for the files of this folder.
+namespace baton::flow {
+
+// A text with placeholders, to be checked when all tasks and parameters are known.
+struct PlacedText {
+  static constexpr size_t kFlow = SIZE_MAX;
+
+  size_t task = kFlow;  // Index of the task, or kFlow: of the flow itself.
+  YamlMark mark;
+  std::string path;
+  std::vector<TextPart> parts;
+};
+
+struct TaskPlace {
+  YamlMark mark;                                        // Of its name.
+  YamlMark needs_mark;                                  // Of its needs, if it has any.
+  std::vector<std::pair<std::string, YamlMark>> needs;  // As written.
+};
+
+struct Reading {
+  explicit Reading(const FlowSurroundings& known) : surroundings(known) {}
+
+  const FlowSurroundings& surroundings;
+  IssueList issues;
+  FlowSpec flow;
+  std::vector<TaskPlace> places;  // Of flow.tasks.
+  std::vector<PlacedText> texts;
+
+  // Keeps a text for the check; one that can't be read is told at once.
+  void keepText(size_t task, YamlMark mark, const std::string& path, std::string_view text);
+};
+
+void readSchedule(Reading& reading, const YamlEntry& entry);
+void readEventSource(MapReader& reader, EventSource& source);
+void readTrigger(Reading& reading, const YamlEntry& entry);
+void readParams(Reading& reading, MapReader& reader, size_t task, ParamMap& params);
+void readCallback(IssueList& issues, const YamlNode& node, const std::string& path,
+                  CallbackSpec& callback);
+void readDayWindow(MapReader& reader, std::optional<DayWindow>& window);
+void readTags(MapReader& reader, std::vector<std::string>& tags);
+void readPriority(MapReader& reader, Priority& priority);
+// The keys that tasks of a worker and the flow's defaults have in common.
+void readWorkerKeys(MapReader& reader, TaskNode& node);
+TaskNode readDefaults(Reading& reading, const YamlEntry* entry);
+// The tasks, with the flow's defaults worked in.
+void readTasks(Reading& reading, const YamlEntry* tasks, const YamlEntry* defaults);
+
+// What can be judged only when all is read: names, cycles, placeholders, limits.
+void checkFlow(Reading& reading);
+
+}  // namespace baton::flow

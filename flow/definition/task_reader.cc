@@ -1,0 +1,482 @@
+#include <algorithm>
+#include <array>
+
+#include "common/model/task_rules.h"
+#include "common/yaml/plain_scalar.h"
+#include "flow/definition/condition.h"
+#include "flow/definition/reading.h"
+
+namespace baton::flow {
+namespace {
+
+constexpr size_t kTextCharsMax = 64 * 1024;  // Of a script, a body, an argument.
+constexpr std::array<std::string_view, 6> kKinds{"command", "script", "http",
+                                                 "flow",    "event",  "noop"};
+constexpr std::array<std::pair<std::string_view, bool>, 2> kFailureWords{
+    {{"fail", false}, {"ignore", true}}};
+constexpr std::array<std::pair<std::string_view, NeedOn>, 3> kNeedWords{
+    {{"success", NeedOn::Success}, {"failure", NeedOn::Failure}, {"done", NeedOn::Done}}};
+constexpr std::array<std::string_view, 15> kWindowNames{
+    "same_hour",      "same_day",     "this_week",   "this_month",   "last_hour",
+    "last_day",       "last_week",    "last_month",  "last_monday",  "last_month_begin",
+    "last_month_end", "last_N_hours", "last_N_days", "last_N_weeks", "last_N_months"};
+constexpr std::array<std::string_view, 6> kOtherWeekdays{"last_tuesday",  "last_wednesday",
+                                                         "last_thursday", "last_friday",
+                                                         "last_saturday", "last_sunday"};
+
+// "last_24_hours": at most 1,000 of them.
+bool isEventWindow(std::string_view name) {
+  if (name.find('N') != name.npos) return false;
+  if (std::find(kWindowNames.begin(), kWindowNames.end(), name) != kWindowNames.end() ||
+      std::find(kOtherWeekdays.begin(), kOtherWeekdays.end(), name) != kOtherWeekdays.end()) {
+    return true;
+  }
+  if (!name.starts_with("last_")) return false;
+  name.remove_prefix(5);
+  const size_t underline = name.find('_');
+  const auto count = plainInteger(name.substr(0, underline));
+  if (!count || *count < 1 || *count > 1'000 || underline == name.npos) return false;
+  const std::string_view unit = name.substr(underline + 1);
+  return unit == "hours" || unit == "days" || unit == "weeks" || unit == "months";
+}
+
+void readEventWindow(MapReader& event, EventWindow& window) {
+  const YamlEntry* entry = event.take("window");
+  if (entry == nullptr) return;
+  const YamlNode* name = &entry->value;
+  if (name->kind == YamlNode::Kind::Map && name->entries.size() == 1) {
+    const YamlEntry& only = name->entries.front();
+    const bool all = only.value.kind == YamlNode::Kind::Scalar && only.value.text == "all";
+    const bool newest = only.value.kind == YamlNode::Kind::Scalar && only.value.text == "newest";
+    if (!all && !newest) {
+      event.issues().error(only.value.mark, event.pathOf("window"),
+                           fmt::format("is {}, expected all or newest", shownNode(only.value)));
+    }
+    window.all = all;
+    window.name = only.key;
+  } else if (name->kind == YamlNode::Kind::Scalar) {
+    window.name = name->text;
+  } else {
+    window.name.clear();
+  }
+  if (!isEventWindow(window.name)) {
+    event.wrong(*entry,
+                fmt::format("a window such as same_day, or {{last_24_hours: all}}: one of {}",
+                            joinWords(kWindowNames)));
+  }
+}
+
+constexpr std::array<std::string_view, 13> kWorkerKeys{
+    "env",        "dir",    "group",  "weight",
+    "run_as",     "labels", "retry",  "dispatch_timeout",
+    "kill_grace", "limits", "window", "on_disconnect",
+    "interpreter"};
+
+// Reads one task into a node that holds the flow's defaults.
+class TaskReader {
+ public:
+  TaskReader(Reading& reading, const YamlEntry& entry, const TaskNode& defaults)
+      : reading_(reading),
+        index_(reading.flow.tasks.size()),
+        entry_(entry),
+        path_("tasks." + truncateUtf8(entry.key, 80)),
+        reader_(entry.value, path_, reading.issues),
+        defaults_(defaults) {
+    place_.mark = entry.mark;
+  }
+
+  void read() {
+    if (!isValidName(entry_.key)) {
+      reading_.issues.error(entry_.mark, path_,
+                            "is no name for a task; expected 1 to 64 of A-Z a-z 0-9 . _ -");
+    }
+    node_.name = entry_.key;
+    if (entry_.value.kind == YamlNode::Kind::Map) {
+      // A task of no known kind may have every key, so that only what is surely wrong is told.
+      kind_known_ = readKind();
+      readAll();
+    }
+    reading_.flow.tasks.push_back(std::move(node_));
+    reading_.places.push_back(std::move(place_));
+  }
+
+ private:
+  // Which kind it is: by the key that says what to run, or by `kind`.
+  bool readKind() {
+    std::vector<std::string_view> said;
+    for (const std::string_view kind : kKinds) {
+      if (reader_.take(kind) != nullptr) said.push_back(kind);
+    }
+    std::string kind;
+    if (reader_.name("kind", kind)) {
+      if (kind != "noop" && std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end() &&
+          said.empty()) {
+        reader_.failKey(kind, fmt::format("is missing; the task is of kind {}", kind));
+        return false;
+      }
+    } else if (reader_.has("kind")) {
+      return false;
+    }
+    if (said.size() > 1) {
+      reader_.failKey(said[1], fmt::format("stands beside {}; a task has one of {}", said[0],
+                                           joinWords(kKinds)));
+      return false;
+    }
+    if (!said.empty() && !kind.empty() && kind != said[0]) {
+      reader_.failKey("kind", fmt::format("is \"{}\", but the task has {}", kind, said[0]));
+      return false;
+    }
+    if (said.empty() && kind.empty()) {
+      reading_.issues.error(
+          entry_.mark, path_,
+          fmt::format("says not what to run; expected one of {}, or kind", joinWords(kKinds)));
+      return false;
+    }
+    const std::string own = said.empty() ? kind : std::string(said[0]);
+    node_.kind = own;
+    if (node_.hasRunner()) {
+      node_ = defaults_;
+      node_.kind = own;
+      node_.name = entry_.key;
+    }
+    return true;
+  }
+
+  void readAll() {
+    if (kind_known_) {
+      readWhatToRun();
+    } else {
+      node_.kind.clear();
+      for (const std::string_view key : {"interpreter", "with"}) reader_.take(key);
+    }
+    reader_.text("description", node_.description, 4'096);
+    readNeeds();
+    readWhen();
+    reader_.choice("on_failure", node_.ignore_failure, kFailureWords);
+    reader_.boolean("hold", node_.hold);
+    reader_.boolean("disabled", node_.disabled);
+    readParams(reading_, reader_, index_, node_.params);
+    readOutputs();
+    readPriority(reader_, node_.priority);
+    readTags(reader_, node_.tags);
+    reader_.duration("timeout", node_.policy.timeout, Millis(0), kTimeoutMax);
+    if (const YamlEntry* callback = reader_.take("callback")) {
+      readCallback(reading_.issues, callback->value, reader_.pathOf("callback"),
+                   node_.policy.callback);
+    }
+    if (node_.hasRunner()) {
+      readWorkerKeys(reader_, node_);
+      keepTexts("env", node_.env);
+      if (reader_.has("dir")) keep("dir", node_.dir);
+      const bool script = node_.kind == "script" || !kind_known_;
+      if (!script && reader_.take("interpreter") != nullptr) {
+        reader_.failKey("interpreter", "has a meaning for a script alone");
+      }
+    } else {
+      for (const std::string_view key : kWorkerKeys) {
+        if (reader_.take(key) == nullptr) continue;
+        reader_.failKey(
+            key, fmt::format("has no meaning for kind {}, which takes no runner", node_.kind));
+      }
+    }
+    checkWeight();
+    reader_.finish();
+  }
+
+  void readWhatToRun() {
+    if (node_.kind == "command") {
+      readCommand();
+    } else if (node_.kind == "script") {
+      if (reader_.text("script", node_.script, kTextCharsMax) && node_.script.empty()) {
+        reader_.wrong(*reader_.take("script"), "the lines to run");
+      }
+      reader_.texts("interpreter", node_.interpreter, kInterpreterArgsMax);
+    } else if (node_.kind == "http") {
+      readHttp();
+    } else if (node_.kind == "flow") {
+      reader_.name("flow", node_.flow);
+    } else if (node_.kind == "event") {
+      readEvent();
+    } else if (node_.kind == "noop") {
+      readNoop();
+    } else {
+      readPlugIn();
+    }
+  }
+
+  void readCommand() {
+    if (!reader_.texts("command", node_.command, kArgsMax)) return;
+    const YamlEntry& entry = *reader_.take("command");
+    if (node_.command.empty() || node_.command.front().empty()) {
+      reader_.wrong(entry, "a list of the program and its arguments");
+      return;
+    }
+    for (size_t i = 0; i < node_.command.size(); ++i) {
+      reading_.keepText(index_, entry.value.items[i].mark, itemPath(reader_.pathOf("command"), i),
+                        node_.command[i]);
+    }
+    warnOfShell(entry);
+  }
+
+  // A value spliced into the text of a shell is run by it.
+  void warnOfShell(const YamlEntry& entry) {
+    const std::string& program = node_.command.front();
+    const std::string shell = program.substr(program.find_last_of('/') + 1);
+    if (node_.command.size() < 3 || !node_.command[1].starts_with('-') ||
+        !node_.command[1].ends_with('c') ||
+        (shell != "sh" && shell != "bash" && shell != "dash" && shell != "zsh")) {
+      return;
+    }
+    const auto parts = parsePlaceholders(node_.command[2]);
+    if (!parts.ok() || isLiteral(*parts)) return;
+    reading_.issues.warning(entry.value.items[2].mark, itemPath(reader_.pathOf("command"), 2),
+                            "puts a value into text that a shell runs; use script, where "
+                            "parameters are environment variables");
+  }
+
+  void readHttp() {
+    const YamlEntry* entry = reader_.take("http");
+    MapReader keys(entry->value, reader_.pathOf("http"), reading_.issues);
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kMethods{
+        {{"GET", "GET"},
+         {"POST", "POST"},
+         {"PUT", "PUT"},
+         {"PATCH", "PATCH"},
+         {"DELETE", "DELETE"},
+         {"HEAD", "HEAD"}}};
+    std::string_view method = node_.http.method;
+    keys.choice("method", method, kMethods);
+    node_.http.method = method;
+    if (keys.text("url", node_.http.url, kUrlCharsMax)) {
+      if (!isWebAddress(node_.http.url)) {
+        keys.wrong(*keys.take("url"), "an http:// or https:// address");
+      }
+      keepAt(keys, "url", node_.http.url);
+    } else if (!keys.has("url") && entry->value.kind == YamlNode::Kind::Map) {
+      keys.failKey("url", "is missing");
+    }
+    if (keys.textMap("headers", node_.http.headers, 100)) {
+      for (const auto& [name, value] : node_.http.headers) keepAt(keys, "headers", value);
+    }
+    if (keys.text("body", node_.http.body, kTextCharsMax)) keepAt(keys, "body", node_.http.body);
+    readExpected(keys);
+    if (keys.text("capture", node_.http.capture, 64)) {
+      const std::string_view wrong = wrongVariableName(node_.http.capture);
+      if (!wrong.empty()) keys.fail(*keys.take("capture"), std::string(wrong));
+    }
+    keys.finish();
+  }
+
+  void readExpected(MapReader& keys) {
+    const YamlEntry* entry = keys.take("expect");
+    if (entry == nullptr) return;
+    if (entry->value.kind == YamlNode::Kind::Scalar) {
+      node_.http.expect = {entry->value.text};
+    } else {
+      keys.texts("expect", node_.http.expect, 20);
+    }
+    const auto isStatus = [](std::string_view text) {
+      return text.size() == 3 && text[0] >= '1' && text[0] <= '5' &&
+             (text.substr(1) == "xx" || (plainInteger(text).has_value()));
+    };
+    for (const std::string& text : node_.http.expect) {
+      const size_t dash = text.find('-');
+      const std::string_view from = std::string_view(text).substr(0, dash);
+      const std::string_view to =
+          dash == text.npos ? from : std::string_view(text).substr(dash + 1);
+      const bool range =
+          dash == text.npos || (plainInteger(from) && plainInteger(to) && from <= to);
+      if (!isStatus(from) || !isStatus(to) || !range) {
+        keys.fail(*entry, fmt::format("has \"{}\", expected a status such as 200, 2xx or 200-204",
+                                      truncateUtf8(text, 40)));
+      }
+    }
+  }
+
+  void readEvent() {
+    const YamlEntry* entry = reader_.take("event");
+    MapReader keys(entry->value, reader_.pathOf("event"), reading_.issues);
+    readEventSource(keys, node_.event.source);
+    if (keys.text("key", node_.event.key, 256)) {
+      keepAt(keys, "key", node_.event.key);
+      if (node_.event.source.name.empty()) {
+        keys.failKey("key", "has a meaning only with name");
+      } else if (keys.has("window")) {
+        keys.failKey("window", "stands beside key; expected one of them");
+      }
+    }
+    readEventWindow(keys, node_.event.window);
+    keys.finish();
+  }
+
+  void readNoop() {
+    const YamlEntry* entry = reader_.take("noop");
+    if (entry == nullptr) return;
+    const YamlNode& value = entry->value;
+    const bool plain = value.kind == YamlNode::Kind::Null ||
+                       (value.kind == YamlNode::Kind::Map && value.entries.empty()) ||
+                       (value.kind == YamlNode::Kind::Scalar && value.text == "true");
+    if (!plain) reader_.wrong(*entry, "true");
+  }
+
+  void readPlugIn() {
+    if (const std::string hint = hintFor(node_.kind, kKinds); !hint.empty()) {
+      reading_.issues.warning(entry_.mark, reader_.pathOf("kind"),
+                              fmt::format("\"{}\" is a plug-in's{}", node_.kind, hint));
+    }
+    const YamlEntry* with = reader_.take("with");
+    if (with != nullptr) node_.with = jsonOf(with->value, reader_.pathOf("with"));
+  }
+
+  // A plug-in's own keys, as written: every scalar a string.
+  Json jsonOf(const YamlNode& node, const std::string& path) {
+    switch (node.kind) {
+      case YamlNode::Kind::Null:
+        return nullptr;
+      case YamlNode::Kind::Scalar:
+        reading_.keepText(index_, node.mark, path, node.text);
+        return node.text;
+      case YamlNode::Kind::List: {
+        Json list = Json::array();
+        for (size_t i = 0; i < node.items.size(); ++i) {
+          list.push_back(jsonOf(node.items[i], itemPath(path, i)));
+        }
+        return list;
+      }
+      case YamlNode::Kind::Map:
+        break;
+    }
+    Json map = Json::object();
+    for (const YamlEntry& entry : node.entries) {
+      map[entry.key] = jsonOf(entry.value, path + "." + truncateUtf8(entry.key, 80));
+    }
+    return map;
+  }
+
+  void readNeeds() {
+    const YamlEntry* entry = reader_.take("needs");
+    if (entry == nullptr) return;
+    place_.needs_mark = entry->mark;
+    const YamlNode& value = entry->value;
+    if (value.kind == YamlNode::Kind::List) {
+      for (size_t i = 0; i < value.items.size(); ++i) {
+        const YamlNode& item = value.items[i];
+        if (item.kind != YamlNode::Kind::Scalar) {
+          reading_.issues.error(item.mark, itemPath(reader_.pathOf("needs"), i),
+                                fmt::format("is {}, expected the name of a task", shownNode(item)));
+          continue;
+        }
+        addNeed(item.text, item.mark, NeedOn::Success);
+      }
+    } else if (value.kind == YamlNode::Kind::Map) {
+      MapReader needs(value, reader_.pathOf("needs"), reading_.issues);
+      for (const YamlEntry& item : value.entries) {
+        NeedOn on = NeedOn::Success;
+        needs.choice(item.key, on, kNeedWords);
+        addNeed(item.key, item.mark, on);
+      }
+    } else {
+      reader_.wrong(*entry, "a list of tasks, or a map of tasks to success, failure or done");
+    }
+  }
+
+  void addNeed(const std::string& task, YamlMark mark, NeedOn on) {
+    if (!node_.needs.emplace(task, on).second) {
+      reading_.issues.error(mark, reader_.pathOf("needs"),
+                            fmt::format("names {} twice", truncateUtf8(task, 80)));
+      return;
+    }
+    place_.needs.emplace_back(task, mark);
+  }
+
+  void readWhen() {
+    if (!reader_.text("when", node_.when, 4'096)) return;
+    const YamlEntry& entry = *reader_.take("when");
+    const auto condition = Condition::parse(node_.when);
+    if (!condition.ok()) {
+      reader_.fail(entry, fmt::format("is \"{}\": {}", truncateUtf8(node_.when, 60),
+                                      condition.error().message()));
+      return;
+    }
+    reading_.texts.push_back(
+        {index_, entry.value.mark, reader_.pathOf("when"), condition->placeholders()});
+  }
+
+  void readOutputs() {
+    if (!reader_.texts("outputs", node_.outputs, 1'000)) return;
+    for (const std::string& key : node_.outputs) {
+      const std::string_view wrong = wrongVariableName(key);
+      if (!wrong.empty()) {
+        reader_.fail(*reader_.take("outputs"), fmt::format("{} {}", truncateUtf8(key, 80), wrong));
+      }
+    }
+    std::sort(node_.outputs.begin(), node_.outputs.end());
+    node_.outputs.erase(std::unique(node_.outputs.begin(), node_.outputs.end()),
+                        node_.outputs.end());
+  }
+
+  void checkWeight() {
+    const auto limit = reading_.surroundings.group_limits.find(node_.group);
+    if (node_.group.empty() || limit == reading_.surroundings.group_limits.end()) return;
+    if (limit->second > 0 && node_.weight > limit->second) {
+      reader_.failKey("weight", fmt::format("is {}, but group {} has a limit of {}: it could never "
+                                            "run",
+                                            node_.weight, node_.group, limit->second));
+    } else if (limit->second == 0) {
+      const YamlEntry* group = reader_.take("group");
+      reading_.issues.warning(
+          group == nullptr ? entry_.mark : group->mark, reader_.pathOf("group"),
+          fmt::format("group {} has a limit of 0: nothing of it runs", node_.group));
+    }
+  }
+
+  void keep(std::string_view key, const std::string& text) { keepAt(reader_, key, text); }
+  void keepAt(MapReader& reader, std::string_view key, const std::string& text) {
+    const YamlEntry* entry = reader.take(key);
+    if (entry != nullptr) reading_.keepText(index_, entry->value.mark, reader.pathOf(key), text);
+  }
+  void keepTexts(std::string_view key, const std::map<std::string, std::string>& texts) {
+    const YamlEntry* entry = reader_.take(key);
+    for (const auto& [name, text] : texts) {
+      const YamlEntry* own = entry == nullptr ? nullptr : entry->value.find(name);
+      reading_.keepText(index_, own == nullptr ? entry_.mark : own->value.mark,
+                        fmt::format("{}.{}", reader_.pathOf(key), truncateUtf8(name, 80)), text);
+    }
+  }
+
+  Reading& reading_;
+  const size_t index_;
+  const YamlEntry& entry_;
+  const std::string path_;
+  MapReader reader_;
+  const TaskNode& defaults_;
+  TaskNode node_;
+  TaskPlace place_;
+  bool kind_known_ = false;
+};
+
+}  // namespace
+
+void readTasks(Reading& reading, const YamlEntry* tasks, const YamlEntry* defaults) {
+  const TaskNode node = readDefaults(reading, defaults);
+  if (tasks == nullptr) {
+    reading.issues.error({1, 1}, "tasks", "is missing; a flow has at least one task");
+    return;
+  }
+  const YamlNode& value = tasks->value;
+  if (value.kind != YamlNode::Kind::Map || value.entries.empty()) {
+    reading.issues.error(
+        value.mark, "tasks",
+        fmt::format("is {}, expected a map of names to tasks, at least one", shownNode(value)));
+    return;
+  }
+  if (value.entries.size() > kTasksMax) {
+    reading.issues.error(
+        value.mark, "tasks",
+        fmt::format("has {} tasks, at most {} are accepted", value.entries.size(), kTasksMax));
+    return;
+  }
+  for (const YamlEntry& entry : value.entries) TaskReader(reading, entry, node).read();
+}
+
+}  // namespace baton::flow

@@ -1,0 +1,204 @@
+#include <chrono>
+
+#include "tests/unit/flow/flow_texts.h"
+
+namespace baton::flow {
+namespace {
+
+// BUG-155 and relatives: names must be known, unique and well-formed.
+TEST(FlowParserTest, NamesAreChecked) {
+  expectIssues({
+      {"flow: f\ntasks:\n  a: {command: [x], needs: [nope]}\n",
+       "f.yaml:3:29: tasks.a.needs: \"nope\" is no task of this flow"},
+      {"flow: f\ntasks:\n  extract: {noop: true}\n  a: {command: [x], needs: [extrct]}\n",
+       "did you mean extract?"},
+      {"flow: f\ntasks:\n  a: {noop: true}\n  a: {noop: true}\n",
+       "f.yaml:4:3: tasks.a: stands twice, first in line 3"},
+      {"flow: f\ntasks:\n  Load: {noop: true}\n  load: {noop: true}\n",
+       "f.yaml:4:3: tasks.load: differs from Load (line 3) in the case of letters alone"},
+      {"flow: f\ntasks:\n  a: {noop: true, needs: [b, b]}\n  b: {noop: true}\n",
+       "tasks.a.needs: names b twice"},
+      {"flow: f\ntasks:\n  'a b': {noop: true}\n", "f.yaml:3:3: tasks.a b: is no name for a task"},
+      {"flow: f\ntasks: {" + std::string(65, 'a') + ": {noop: true}}\n", "is no name for a task"},
+      {"flow: a/b\ntasks: {a: {noop: true}}\n", "f.yaml:1:7: flow: is \"a/b\", expected a name of"},
+      {"tasks: {a: {noop: true}}\n", "f.yaml:1:1: flow: is missing"},
+      {"flow: f\n", "tasks: is missing"},
+      {"flow: f\ntasks: {}\n",
+       "tasks: is an empty map, expected a map of names to tasks, at least one"},
+      {"flow: f\ntasks: [a]\n", "f.yaml:2:8: tasks: is a list, expected a map"},
+      {"flow: f\ntasks:\n  a:\n", "f.yaml:3:3: tasks.a: is empty, expected a map"},
+      {"flow: f\ntasks:\n  a: x\n", "tasks.a: is \"x\", expected a map"},
+      {"- a\n", "f.yaml:1:1: is a list, expected a map"},
+      {"", "is empty, expected a map"},
+      {"flow: f\ntask: {a: {noop: true}}\ntasks: {a: {noop: true}}\n",
+       "f.yaml:2:1: task: is not a known key; did you mean tasks?"},
+      {withTask(kRun + "timout: 1s\n"),
+       "f.yaml:6:5: tasks.t.timout: is not a known key; did you mean timeout?"},
+      {withTask(kRun + "nonsense: 1s\n"),
+       "tasks.t.nonsense: is not a known key; known are callback, command,"},
+      {withTask("flow: F\n"), "tasks.t.flow: is the flow itself"},
+  });
+}
+
+// BUG-154: a cycle must be named by its path, also one apart from the rest, each once.
+TEST(FlowParserTest, CyclesAreNamed) {
+  const auto flow = [](const std::string& tasks) { return "flow: f\ntasks:\n" + tasks; };
+  expectIssues({
+      {flow("  a: {noop: true, needs: [a]}\n"),
+       "f.yaml:3:19: tasks.a.needs: the tasks wait for each other in a cycle: a -> a\n"},
+      {flow("  a: {noop: true, needs: [c]}\n  b: {noop: true, needs: [a]}\n"
+            "  c: {noop: true, needs: {b: done}}\n"),
+       "in a cycle: a -> b -> c -> a\n"},
+      {flow("  x: {noop: true}\n  y: {noop: true, needs: [x, b]}\n  a: {noop: true, needs: [b]}\n"
+            "  b: {noop: true, needs: [a]}\n  z: {noop: true, needs: [a]}\n"),
+       "f.yaml:5:19: tasks.a.needs: the tasks wait for each other in a cycle: a -> b -> a\n"},
+  });
+  std::string two;
+  for (const std::string n : {"1", "2"}) {
+    two += fmt::format(
+        "  a{0}: {{noop: true, needs: [b{0}]}}\n  b{0}: {{noop: true, needs: [a{0}]}}\n", n);
+  }
+  const std::string issues = issuesOf(flow(two));
+  EXPECT_NE(issues.find("a1 -> b1 -> a1"), std::string::npos);
+  EXPECT_NE(issues.find("a2 -> b2 -> a2"), std::string::npos);
+  EXPECT_EQ(std::count(issues.begin(), issues.end(), '\n'), 2) << issues;
+}
+
+// A placeholder that can never resolve must be told when saving.
+TEST(FlowParserTest, PlaceholdersAreChecked) {
+  const std::string tasks =
+      "tasks:\n  up: {command: [x], outputs: [rows]}\n  other: {command: [x], needs: [up]}\n"
+      "  last: {command: [x], needs: [other]}\n  apart: {command: [x]}\n  t: ";
+  const auto flow = [&](const std::string& task, const std::string& params = "{}") {
+    return "flow: f\nparams: " + params + "\n" + tasks + task + "\n";
+  };
+  expectIssues({
+      {flow("{command: [x, '${bizdat}']}", "{bizdate: x}"),
+       "f.yaml:8:20: tasks.t.command[1]: placeholder ${bizdat}: no parameter has that name; did "
+       "you mean bizdate?"},
+      {flow("{command: [x, '${rows}']}"), "no parameter has that name"},
+      {flow("{command: [x, '${up.rows}']}"), "up is not upstream of t; add it to needs"},
+      {flow("{command: [x, '${nope.rows}'], needs: [up]}"), "\"nope\" is no task of this flow"},
+      {flow("{command: [x, '${up.row}'], needs: [up]}"),
+       "up has no output row among its outputs; did you mean rows?"},
+      {flow("{command: [x, '${plan_time:%Q}']}"), "\"%Q\" is no part of a date format"},
+      {flow("{script: x, env: {A: '${no}'}}"), "tasks.t.env.A: placeholder ${no}"},
+      {flow("{script: x, dir: '${no}'}"), "tasks.t.dir: placeholder ${no}"},
+      {flow("{http: {url: 'http://${no}'}}"), "tasks.t.http.url: placeholder ${no}"},
+      {flow("{kind: k, with: {a: ['${no}']}}"), "tasks.t.with.a[0]: placeholder ${no}"},
+      {flow("{event: {name: e, key: '${no}'}}"), "tasks.t.event.key: placeholder ${no}"},
+      {flow("{script: x, when: '${no} == 1'}"), "tasks.t.when: placeholder ${no}"},
+      {flow("{script: x, when: '${apart.rows} == 1'}"), "apart is not upstream of t"},
+      {flow("{script: x}", "{a: '${up.rows}'}"),
+       "params.a: placeholder ${up.rows}: parameters of the flow are known before"},
+      {flow("{script: x}", "{a: '${task}'}"), "params.a: placeholder ${task}: no parameter"},
+      {flow("{script: x}", "{a: '${b}', b: '${a}'}"),
+       "f.yaml:2:13: params.a: refers to itself: a -> b -> a"},
+      {flow("{script: x}", "{a: '${a}'}"), "params.a: refers to itself"},
+      {flow("{script: x, params: {a: '${b}'}}", "{b: '${a}'}"),
+       "params.a: refers to itself: a -> b -> a"},
+      {flow("{script: 'echo ${plan_time:%Y}'}"),
+       "warning: tasks.t.script: \"${plan_time:%Y}\" is left to the shell"},
+      {flow("{script: 'echo ${up.rows}', needs: [up]}"),
+       "warning: tasks.t.script: \"${up.rows}\" is left to the shell"},
+      {"flow: f\ntasks:\n  a: {script: x, outputs: [n]}\n  b: {script: x, outputs: [n]}\n"
+       "  c: {command: [x, '${n}'], needs: [a, b]}\n",
+       "warning: tasks.c.command[1]: placeholder ${n}: a and b both write it; write ${a.n}"},
+  });
+  for (const std::string& well :
+       {flow("{command: [x, '${rows} ${up.rows} ${other.any}'], needs: [last]}"),
+        flow("{command: [x, '${a} ${flow} ${run_id} ${task}'], params: {a: '${b}'}}", "{b: null}"),
+        flow("{script: x, params: {a: '${a}1'}}", "{a: 'x'}"),
+        flow("{script: 'echo ${bizdate} ${x.y}'}"), flow("{command: [x, '$${no} $no']}")}) {
+    EXPECT_EQ(issuesOf(well), "");
+  }
+  FlowSurroundings project;
+  project.project_params = {"root"};
+  EXPECT_EQ(issuesOf(flow("{command: [x, '${root}']}", "{root: '${root}/x'}"), project), "");
+}
+
+// What the cluster knows must be compared: groups and calendars.
+TEST(FlowParserTest, SurroundingsAreCompared) {
+  FlowSurroundings known;
+  known.group_limits = {{"g", 2}, {"closed", 0}};
+  known.calendars = {"de"};
+  const std::string schedule = "schedule: {cron: '0 2 * * *', timezone: UTC, calendar: ";
+  EXPECT_NE(
+      issuesOf(withTask(kRun + "group: g\nweight: 4\n"), known)
+          .find(
+              "f.yaml:7:5: tasks.t.weight: is 4, but group g has a limit of 2: it could never run"),
+      std::string::npos);
+  EXPECT_EQ(issuesOf(withTask(kRun + "group: g\nweight: 2\n"), known), "");
+  EXPECT_NE(issuesOf(withTask(kRun + "group: closed\n"), known)
+                .find("warning: tasks.t.group: group closed"),
+            std::string::npos);
+  EXPECT_NE(issuesOf(withTask(kRun, schedule + "us}\n"), known).find("\"us\" is no calendar"),
+            std::string::npos);
+  EXPECT_EQ(issuesOf(withTask(kRun, schedule + "de}\n"), known), "");
+}
+
+// All that is wrong must be told at once, by place; JSON has places too.
+TEST(FlowParserTest, AllIssuesAreTold) {
+  const std::string issues = issuesOf(
+      "{\n  \"flow\": \"f\",\n  \"priority\": \"x\",\n  \"tasks\": {\n    \"a\": {\"command\": [], "
+      "\"weight\": 0},\n    \"b\": {\"needs\": [\"c\"]}\n  }\n}\n");
+  EXPECT_EQ(
+      issues,
+      "f.yaml:3:15: priority: is \"x\", expected low, normal, high or critical\n"
+      "f.yaml:5:22: tasks.a.command: is an empty list, expected a list of the program and its "
+      "arguments\n"
+      "f.yaml:5:36: tasks.a.weight: is \"0\", expected a whole number from 1 to 1000, in "
+      "plain digits\n"
+      "f.yaml:6:5: tasks.b: says not what to run; expected one of command, script, http, "
+      "flow, event or noop, or kind\n"
+      "f.yaml:6:21: tasks.b.needs: \"c\" is no task of this flow\n");
+  EXPECT_EQ(
+      issuesOf("flow: f\ntasks:\n  a: {noop: true, needs: [b]}\n"
+               "  b: {scrpt: x, needs: [a, c], env: {A: '${no}'}}\n"),
+      "f.yaml:3:19: tasks.a.needs: the tasks wait for each other in a cycle: a -> b -> a\n"
+      "f.yaml:4:3: tasks.b: says not what to run; expected one of command, script, http, flow, "
+      "event or noop, or kind\n"
+      "f.yaml:4:7: tasks.b.scrpt: is not a known key; did you mean script?\n"
+      "f.yaml:4:28: tasks.b.needs: \"c\" is no task of this flow\n"
+      "f.yaml:4:41: tasks.b.env.A: placeholder ${no}: no parameter has that name; declare it "
+      "in params (null: without a value)\n");
+  std::string many = "flow: f\ntasks:\n";
+  for (int i = 0; i < 5'000; ++i)
+    many += fmt::format("  t{}: {{noop: true, needs: [x{}]}}\n", i, i);
+  const ParsedFlow parsed = parseFlow("f", many);
+  EXPECT_EQ(parsed.issues.size(), 201U);
+  EXPECT_EQ(parsed.issues.back().message, "more is wrong; the first 200 are listed");
+}
+
+// BUG-161 and size: hostile and large texts must be judged quickly.
+TEST(FlowParserTest, LargeFlowsAreReadQuickly) {
+  std::string chain = "flow: f\ntasks:\n  t0: {script: x, outputs: [r]}\n";
+  for (int i = 1; i < 10'000; ++i) {
+    chain += fmt::format("  t{}: {{script: x, needs: [t{}], env: {{A: '${{r}}'}}}}\n", i, i - 1);
+  }
+  std::string wide = "flow: f\ntasks:\n";
+  std::string names;
+  for (int i = 0; i < 9'999; ++i) {
+    wide += fmt::format("  t{}: {{noop: true}}\n", i);
+    names += fmt::format("t{}, ", i);
+  }
+  wide += "  join: {noop: true, needs: [" + names + "]}\n";
+  std::string ring = "flow: f\ntasks:\n";
+  for (int i = 0; i < 10'000; ++i) {
+    ring += fmt::format("  t{}: {{noop: true, needs: [t{}]}}\n", i, (i + 1) % 10'000);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(issuesOf(chain), "");
+  EXPECT_EQ(issuesOf(wide), "");
+  EXPECT_NE(issuesOf(ring).find("… (10000 tasks)"), std::string::npos);
+  EXPECT_NE(issuesOf(wide + "  more: {noop: true}\n").find("has 10001 tasks"), std::string::npos);
+  for (const std::string part : {"[", "{a: ", "- ", "{a:"}) {
+    std::string deep;
+    for (int i = 0; i < 100'000; ++i) deep += part;
+    EXPECT_NE(issuesOf(deep), "");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+}  // namespace
+}  // namespace baton::flow
