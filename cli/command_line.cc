@@ -69,6 +69,7 @@ int run(const std::vector<std::string>& arguments, const Programs& programs,
   app.set_version_flag("--version", "baton " BATON_VERSION);
   addSharedOptions(app, tree);
   addTaskCommands(app, tree);
+  addFlowCommands(app, tree);
   addScheduleCommands(app, tree);
   addClusterCommands(app, tree, programs);
   addConfigCommands(app, tree);

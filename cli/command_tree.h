@@ -27,6 +27,7 @@ void addClusterCommands(CLI::App& app, CommandTree& tree, const Programs& progra
 void addProgramCommands(CLI::App& app, CommandTree& tree, const Programs& programs);
 void addConfigCommands(CLI::App& app, CommandTree& tree);
 void addScheduleCommands(CLI::App& app, CommandTree& tree);
+void addFlowCommands(CLI::App& app, CommandTree& tree);
 
 // Sets the action to a client verb: opens a session, then calls `verb`.
 template <typename Verb>

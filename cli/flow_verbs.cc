@@ -1,0 +1,133 @@
+#include "cli/flow_verbs.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "conf/yaml_file.h"
+#include "flow/definition/flow_diff.h"
+#include "flow/definition/flow_parser.h"
+
+namespace baton::cli {
+namespace {
+
+constexpr int kExitDiffers = 1;
+constexpr int kExitDiffFailed = 255;
+
+Result<std::string> readDefinition(Surroundings& surroundings, const std::string& file) {
+  if (file != "-") return conf::readConfigFile(file);
+  return std::string(std::istreambuf_iterator<char>(surroundings.in), {});
+}
+
+std::string shownFile(const std::string& file) { return file == "-" ? "standard input" : file; }
+
+flow::FlowSurroundings knownTo(const FlowFileOptions& options) {
+  flow::FlowSurroundings known;
+  known.project_params.insert(options.project_params.begin(), options.project_params.end());
+  return known;
+}
+
+Json issueToJson(const flow::FlowIssue& issue) {
+  return {{"file", issue.file},       {"line", issue.line},
+          {"column", issue.column},   {"key", issue.key},
+          {"message", issue.message}, {"severity", issue.warning ? "warning" : "error"}};
+}
+
+void printIssues(std::ostream& out, const std::vector<flow::FlowIssue>& issues) {
+  for (const flow::FlowIssue& issue : issues) out << printable(issue.text()) << "\n";
+}
+
+std::string lowerCased(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+// Collects what is wrong with the files, one after the other.
+struct Validation {
+  std::vector<flow::FlowIssue> issues;
+  std::vector<std::string> well;            // Lines about files that are.
+  std::map<std::string, std::string> seen;  // Flow in lower case: file.
+
+  void add(const std::string& file, flow::ParsedFlow parsed) {
+    issues.insert(issues.end(), parsed.issues.begin(), parsed.issues.end());
+    if (!parsed.flow) return;
+    const auto [it, first] = seen.emplace(lowerCased(parsed.flow->name), file);
+    if (first) {
+      well.push_back(fmt::format("{}: well (flow {}, {} task{})", file, parsed.flow->name,
+                                 parsed.flow->tasks.size(),
+                                 parsed.flow->tasks.size() == 1 ? "" : "s"));
+    } else {
+      issues.push_back(
+          {file, 1, 1, "flow",
+           fmt::format("{} is the flow of {} as well", parsed.flow->name, it->second)});
+    }
+  }
+};
+
+}  // namespace
+
+int flowValidate(Surroundings& surroundings, const FlowFileOptions& options) {
+  const auto format = parseFormat(options.output);
+  if (!format.ok()) return reportError(surroundings.err, format.error());
+  Validation validation;
+  int code = kExitOk;
+  for (const std::string& file : options.files) {
+    const auto text = readDefinition(surroundings, file);
+    if (text.ok()) {
+      validation.add(shownFile(file), flow::parseFlow(shownFile(file), *text, knownTo(options)));
+    } else {
+      code = std::max(code, reportError(surroundings.err, text.error()));
+    }
+  }
+  const bool wrong = std::any_of(validation.issues.begin(), validation.issues.end(),
+                                 [](const flow::FlowIssue& issue) { return !issue.warning; });
+  if (*format == Format::Table) {
+    printIssues(surroundings.err, validation.issues);
+    for (const std::string& line : validation.well) surroundings.out << printable(line) << "\n";
+  } else {
+    Json items = Json::array();
+    for (const flow::FlowIssue& issue : validation.issues) items.push_back(issueToJson(issue));
+    const Json whole = {{"items", std::move(items)}};
+    *format == Format::Json ? printJson(surroundings.out, whole)
+                            : printYaml(surroundings.out, whole);
+  }
+  return std::max(code, wrong ? kExitUsage : kExitOk);
+}
+
+int flowDiff(Surroundings& surroundings, const FlowFileOptions& options) {
+  const auto format = parseFormat(options.output);
+  if (!format.ok()) {
+    reportError(surroundings.err, format.error());
+    return kExitDiffFailed;
+  }
+  std::vector<flow::FlowSpec> flows;
+  for (const std::string& file : options.files) {
+    const auto text = readDefinition(surroundings, file);
+    if (!text.ok()) {
+      reportError(surroundings.err, text.error());
+      continue;
+    }
+    flow::ParsedFlow parsed = flow::parseFlow(shownFile(file), *text, knownTo(options));
+    if (parsed.flow) {
+      flows.push_back(std::move(*parsed.flow));
+    } else {
+      printIssues(surroundings.err, parsed.issues);
+    }
+  }
+  if (flows.size() != 2) return kExitDiffFailed;
+  const std::vector<std::string> changes = flow::diffFlows(flows[0], flows[1]);
+  if (*format == Format::Table) {
+    for (const std::string& change : changes) surroundings.out << printable(change) << "\n";
+  } else {
+    const Json whole = {{"items", changes}};
+    *format == Format::Json ? printJson(surroundings.out, whole)
+                            : printYaml(surroundings.out, whole);
+  }
+  return changes.empty() ? kExitOk : kExitDiffers;
+}
+
+}  // namespace baton::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/session.h"
+
+namespace baton::cli {
+
+struct FlowFileOptions {
+  std::vector<std::string> files;  // "-": standard input.
+  std::vector<std::string> project_params;
+  std::string output;  // Word of a format.
+};
+
+// Checks definitions of flows without a master and tells everything that is wrong with them.
+// Returns 0, 2 (something is wrong) or 3 (no such file).
+int flowValidate(Surroundings& surroundings, const FlowFileOptions& options);
+
+// Says in words what differs between two definitions (files[0] and files[1]). Returns 0 (nothing),
+// 1 (something) or 255 (one can't be read or is wrong).
+int flowDiff(Surroundings& surroundings, const FlowFileOptions& options);
+
+}  // namespace baton::cli
