@@ -333,7 +333,7 @@ Result<api::VerifyView> MasterPorts::verify() {
     std::erase_if(unknown, [&](TaskId id) {
       const auto ended = live.recently_ended.find(id);
       return live.tasks.contains(id) ||
-             (ended != live.recently_ended.end() && ended->second >= began);
+             (ended != live.recently_ended.end() && ended->second.mayBeMissingIn(began));
     });
   });
   if (!looked) return Error(ErrorCode::DeadlineExceeded, "the dispatcher did not answer in time");

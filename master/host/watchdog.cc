@@ -52,8 +52,9 @@ void Watchdog::onTick() {
   next_look_ = now + std::min(context_.options.watchdog_period, context_.options.heartbeat / 3);
   look();
   registry_.notePresence();
-  std::erase_if(context_.live.recently_ended,
-                [&](const auto& ended) { return now - ended.second > kRecentlyEndedKept; });
+  std::erase_if(context_.live.recently_ended, [&](const auto& ended) {
+    return ended.second.durableFor(kRecentlyEndedKept, now);
+  });
 }
 
 void Watchdog::onGap(Micros gap) {

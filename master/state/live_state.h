@@ -1,18 +1,39 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "master/host/runner.h"
 #include "master/state/live_task.h"
 #include "master/task/label_classes.h"
 #include "master/task/ready_queue.h"
 
 namespace baton::master {
+
+// The end of a task on its way into the database. Copies speak of the same end. Any thread.
+class RecentEnd {
+ public:
+  // A row read at `read_at` may not show the end yet: it was not durable by then.
+  bool mayBeMissingIn(BootTime read_at) const {
+    return durable_at_us_->load() >= toMicros(read_at);
+  }
+  bool durableFor(Micros time, BootTime now) const {
+    const int64_t at = durable_at_us_->load();
+    return at != kPending && toMicros(now) - at > time.count();
+  }
+  void becameDurable(BootTime now) const { durable_at_us_->store(toMicros(now)); }
+
+ private:
+  static constexpr int64_t kPending = INT64_MAX;
+  std::shared_ptr<std::atomic<int64_t>> durable_at_us_ =
+      std::make_shared<std::atomic<int64_t>>(kPending);
+};
 
 // All that the active master holds in memory: tasks that are not terminal, runners and workers,
 // and the indexes over them. Passive: the engines change it. Dropped whole at the end of a term.
@@ -33,8 +54,8 @@ struct LiveState {
   uint64_t open_attempts = 0;  // Counted against the cluster limit.
   // Runner classes with a runner that reports; kept by the registry and the watchdog.
   std::vector<bool> present;
-  // When tasks became terminal lately, so that a row loaded before that is known to be stale.
-  std::unordered_map<TaskId, BootTime> recently_ended;
+  // Tasks that became terminal lately, so that a row loaded before that is known to be stale.
+  std::unordered_map<TaskId, RecentEnd> recently_ended;
 
   LiveTask* findTask(TaskId id) {
     const auto it = tasks.find(id);

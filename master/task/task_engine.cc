@@ -86,7 +86,7 @@ void TaskEngine::adopt(LiveTask task) {
 
 Status TaskEngine::checkReread(const TaskRecord& record, BootTime read_at) const {
   const auto ended = live_.recently_ended.find(record.state.id);
-  const bool changed = ended != live_.recently_ended.end() && ended->second >= read_at;
+  const bool changed = ended != live_.recently_ended.end() && ended->second.mayBeMissingIn(read_at);
   if (live_.tasks.contains(record.state.id) || changed) {
     return Error::make(ErrorCode::Busy, "task {} changed while it was read", record.state.id);
   }
@@ -189,7 +189,9 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
   publish(operation, StateChange::Kind::Ended, task);
   --live_.by_status[static_cast<size_t>(state.status)];
   --live_.by_priority[static_cast<size_t>(state.priority)];
-  live_.recently_ended[state.id] = context_.clock.bootNow();
+  const RecentEnd end;
+  live_.recently_ended[state.id] = end;
+  operation.then([end, &clock = context_.clock] { end.becameDurable(clock.bootNow()); });
   live_.classes.dropSignature(task.signature);
   live_.tasks.erase(state.id);
 }

@@ -97,11 +97,12 @@ void ShepherdTest::onNote(ShepherdNote note) {
   if (condition_ && condition_()) loop_->stop();
 }
 
-void ShepherdTest::await(const std::string& what, const std::function<bool()>& condition) {
+void ShepherdTest::await(const std::string& what, const std::function<bool()>& condition,
+                         Seconds limit) {
   if (condition()) return;
   condition_ = condition;
   bool late = false;
-  const auto timer = loop_->callAfter(Seconds(20), [&] {
+  const auto timer = loop_->callAfter(limit, [&] {
     late = true;
     loop_->stop();
   });

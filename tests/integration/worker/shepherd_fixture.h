@@ -25,7 +25,8 @@ class ShepherdTest : public testing::Test {
   void launch();
   void connect();
   // Runs the loop until the condition holds; fails the test after 20 s.
-  void await(const std::string& what, const std::function<bool()>& condition);
+  void await(const std::string& what, const std::function<bool()>& condition,
+             Seconds limit = Seconds(20));
   // The same for things that do not come as notes, looked at every few milliseconds.
   void awaitOutside(const std::string& what, const std::function<bool()>& condition);
 

@@ -169,18 +169,18 @@ TEST_F(ShepherdRestartTest, RecordsOfAnotherBootNameNobody) {
 // Workers of two clusters, or two standalones, may have one name on one host.
 TEST_F(ShepherdRestartTest, LeavesWhatBelongsToAnotherDataDirectoryAlone) {
   start(shell(1, "sleep 991"));
-  awaitStart(1);
+  const std::string sleeps(
+      "sleep\0"
+      "991",
+      9);
+  awaitOutside("the task's process", [&] { return processesWith(sleeps).size() == 1; });
   const std::string other = path("other");
   std::filesystem::create_directory(other);
   const FileDescriptor fd(open(other.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const auto lost = clearAfterShepherd(fd.get(), worker_id_);
   ASSERT_TRUE(lost.ok()) << lost.error().text();
   EXPECT_TRUE(lost->empty());
-  EXPECT_EQ(processesWith(std::string("sleep\0"
-                                      "991",
-                                      9))
-                .size(),
-            1U);
+  EXPECT_EQ(processesWith(sleeps).size(), 1U);
 }
 
 // A lost record file does not hide what carries the worker's name.

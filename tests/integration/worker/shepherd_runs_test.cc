@@ -223,7 +223,7 @@ TEST_F(ShepherdTest, LeavesNoZombies) {
     }
     return ended_.size() == runs;
   };
-  await("all runs", more);
+  await("all runs", more, Seconds(100));
   const auto took = std::chrono::duration_cast<Millis>(SystemClock().bootNow() - begin).count();
   RecordProperty("starts_per_second",
                  static_cast<int>(runs * 1000 / static_cast<TaskId>(took + 1)));

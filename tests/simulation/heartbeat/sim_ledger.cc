@@ -80,7 +80,7 @@ void SimLedger::onTask(const TaskState* before, const TaskState& after) {
       before->return_code == after.return_code && before->reason == after.reason) {
     return;
   }
-  if (reruns_.erase(after.id) > 0) return;
+  if (takeRerun(after.id)) return;
   fail(fmt::format("task {} was {} and became {}", after.id, toString(before->status),
                    toString(after.status)));
 }

@@ -29,8 +29,9 @@ class SimLedger {
   void excuseRunner(const std::string& runner);
   void onAccepted(TaskId id);
   // Somebody asks for a new run of an ended task.
+  // Several may be asked for at a time; each that is refused takes back its own permission.
   void allowRerun(TaskId id) { reruns_.insert(id); }
-  void forbidRerun(TaskId id) { reruns_.erase(id); }
+  void forbidRerun(TaskId id) { takeRerun(id); }
   void fail(const std::string& what) {
     if (failure_.empty()) failure_ = what;
   }
@@ -83,7 +84,14 @@ class SimLedger {
   std::map<TaskId, RunId> alive_;
   std::map<TaskId, int32_t> newest_attempt_;
   std::set<TaskId> accepted_;
-  std::set<TaskId> reruns_;
+  bool takeRerun(TaskId id) {
+    const auto it = reruns_.find(id);
+    if (it == reruns_.end()) return false;
+    reruns_.erase(it);
+    return true;
+  }
+
+  std::multiset<TaskId> reruns_;
   std::map<FailureReason, size_t> reasons_;
   std::map<AttemptStatus, size_t> closed_;
   size_t starts_ = 0;

@@ -384,6 +384,29 @@ TEST_F(TaskEngineTest, ARowThatIsOlderThanTheTasksEndIsReadAgain) {
   EXPECT_EQ(rig_->engine.forceSuccess(operation, stale, read_at).error().code(), ErrorCode::Busy);
 }
 
+TEST_F(TaskEngineTest, ARowIsStaleUntilTheEndIsDurable) {
+  // Aim: while the commit of an end is held up, a row read later still shows the run before.
+  const TaskId id = run();
+  say(R::Failed);
+  ASSERT_TRUE(command(id, TaskCommand::Rerun).ok());
+  database_.lockTask(id);
+  rig_->dispatcher.post([&] {
+    rig_->commands.command(id, TaskCommand::Stop, false, nullptr, clock_.bootNow(), [](auto&&) {});
+  });
+  settle();
+  clock_.advance(Millis(10));
+  const TaskRecord row = database_.rows().tasks.at(id);
+  ASSERT_NE(row.state.status, S::Terminated);
+  ASSERT_EQ(rig_->live.findTask(id), nullptr);
+  master::Operation operation;
+  const auto rerun = rig_->engine.rerun(operation, row, false, clock_.bootNow());
+  EXPECT_EQ(rerun.error().code(), ErrorCode::Busy);
+  database_.unlockTask(id);
+  pass(Millis(3'000));
+  ASSERT_EQ(state(id).status, S::Terminated);
+  EXPECT_TRUE(command(id, TaskCommand::Rerun).ok());
+}
+
 TEST_F(TaskEngineTest, ATaskThatNobodyTakesFailsAtItsDispatchTimeout) {
   // Aim: QUEUED -> FAILED dispatch_timeout, not retried; a task taken in time is not touched.
   TaskSpec task = retried(5);
