@@ -71,7 +71,7 @@ void ElectionStepper::on(const SessionExpired& event) {
 }
 
 void ElectionStepper::on(const SessionRefused& event) {
-  if (fromCurrentHandle(event)) fatal("ZooKeeper refused the credentials (ha.zk_auth)");
+  if (fromCurrentHandle(event)) fatal("ZooKeeper refused the credentials (zookeeper.digest_file)");
 }
 
 void ElectionStepper::on(const SessionFailed& event) {

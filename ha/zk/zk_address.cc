@@ -42,7 +42,7 @@ Status checkHostPort(const std::string& host_port) {
     const auto [rest, error] = std::from_chars(host_port.data() + colon + 1, end, port);
     if (error == std::errc() && rest == end && port > 0 && port < 65536) return {};
   }
-  return Error::invalidArgument("ha.zk_hosts: \"{}\" is not host:port", host_port);
+  return Error::invalidArgument("zookeeper.hosts: \"{}\" is not host:port", host_port);
 }
 
 }  // namespace
@@ -51,14 +51,14 @@ Result<ZkAddress> ZkAddress::parse(const std::string& text) {
   const size_t slash = text.find('/');
   ZkAddress address;
   address.hosts = text.substr(0, slash);
-  if (address.hosts.empty()) return Error::invalidArgument("ha.zk_hosts is empty");
+  if (address.hosts.empty()) return Error::invalidArgument("zookeeper.hosts is empty");
   for (const std::string& host_port : splitText(address.hosts, ',')) {
     RETURN_IF_ERROR(checkHostPort(host_port));
   }
   if (slash == std::string::npos) return address;
   for (const std::string& part : splitText(text.substr(slash + 1), '/')) {
     if (part.empty()) continue;  // A slash at the end or two in a row.
-    RETURN_IF_ERROR(checkNodeName("ha.zk_hosts: path", part));
+    RETURN_IF_ERROR(checkNodeName("zookeeper.root", part));
     address.prefix += "/" + part;
   }
   return address;

@@ -45,8 +45,8 @@ Result<std::unique_ptr<ZkCoordinator>> ZkCoordinator::create(
     const Options& options, std::function<void(std::function<void()>)> post,
     std::function<void(Event)> sink) {
   ASSIGN_OR_RETURN(const ZkAddress address, ZkAddress::parse(options.hosts));
-  RETURN_IF_ERROR(checkNodeName("ha.cluster", options.cluster));
-  RETURN_IF_ERROR(checkNodeName("ha.node_id", options.node_id));
+  RETURN_IF_ERROR(checkNodeName("cluster.name", options.cluster));
+  RETURN_IF_ERROR(checkNodeName("node.id", options.node_id));
   if (!address.hasOnlyLiterals()) {
     logWarn("zookeeper_hosts_by_name", field("hosts", address.hosts),
             field("advice", "IP literals make reconnecting independent of the resolver"));
