@@ -3,8 +3,8 @@
 #include <thread>
 #include <vector>
 
-#include "cli/cluster_init.h"
 #include "cli/command_line.h"
+#include "cli/serve/serve_init.h"
 #include "cli/serve/serve_master.h"
 #include "cli/serve/serve_standalone.h"
 #include "cli/serve/serve_worker.h"

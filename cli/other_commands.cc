@@ -15,7 +15,12 @@ namespace {
 struct ProgramOptions {
   std::string config;
   std::vector<std::string> overrides;  // section.key=value
-  std::string heartbeat;               // cluster init
+};
+
+// Options of `cluster init`.
+struct ClusterInitWords : ProgramOptions {
+  std::string heartbeat;
+  bool adopt = false;
 };
 
 // The environment's overrides and, stronger, those of the command line.
@@ -65,15 +70,18 @@ int loadAndStart(Surroundings& surroundings, const ProgramOptions& options, Load
 void addInit(CLI::App& cluster, CommandTree& tree, const Programs& programs) {
   CLI::App* verb = cluster.add_subcommand(
       "init", "Make a cluster in its database and ZooKeeper; may be run again");
-  auto options = std::make_shared<ProgramOptions>();
+  auto options = std::make_shared<ClusterInitWords>();
   addProgramOptions(*verb, *options, "/etc/baton/master.yaml");
   verb->add_option("--heartbeat", options->heartbeat,
                    "Heartbeat interval of the cluster, 200ms to 5m (default: kept, or 30s); to "
                    "change it stop all masters first");
+  verb->add_flag("--adopt", options->adopt,
+                 "Make the database's cluster anew in a ZooKeeper that lost its data");
   verb->footer("Example:\n  baton cluster init --config /etc/baton/master.yaml --heartbeat 5s");
   verb->callback([&tree, options, init = programs.cluster_init] {
     tree.action = [options, init](Surroundings& surroundings) {
-      ClusterInitOptions init_options;
+      InitOptions init_options;
+      init_options.adopt = options->adopt;
       if (!options->heartbeat.empty()) {
         const auto heartbeat = parseDuration(options->heartbeat);
         if (!heartbeat.ok() || *heartbeat < Millis(200) || *heartbeat > Millis(300'000)) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/cluster_init.h"
+#include "cli/serve/serve_init.h"
 #include "conf/master_config.h"
 #include "conf/standalone_config.h"
 #include "conf/worker_config.h"
@@ -17,7 +17,7 @@ struct Programs {
   std::function<int(const conf::MasterConfig&)> master;
   std::function<int(const conf::WorkerConfig&)> worker;
   std::function<int(const conf::StandaloneConfig&)> standalone;
-  std::function<int(const conf::MasterConfig&, const ClusterInitOptions&)> cluster_init;
+  std::function<int(const conf::MasterConfig&, const InitOptions&)> cluster_init;
   std::function<int(const std::vector<std::string>& arguments)> bench;
   // Hidden: the process that outlives a worker. Gets its arguments as they are.
   std::function<int(const std::vector<std::string>& arguments)> shepherd;

@@ -45,16 +45,13 @@ constexpr Key logLevel() {
           .choices = "debug|info|warn|error",
           .doc = "The least important lines that are still written."};
 }
-constexpr Key heartbeatInterval() {
+constexpr Key heartbeatInterval(Reload reload, std::string_view doc) {
   return {.name = "heartbeat.interval",
           .type = KeyType::Duration,
           .min = 200,
           .max = 5 * kMinute,
-          .reload = Reload::Fixed,
-          .doc =
-              "H, the pause between heartbeats of a runner. Leave it out to take what the "
-              "cluster was made with (30s unless `cluster init --heartbeat` said otherwise); a "
-              "master whose value differs refuses to start."};
+          .reload = reload,
+          .doc = doc};
 }
 constexpr Key plainClients(std::string_view def) {
   return {.name = "heartbeat.plain_clients",
@@ -153,7 +150,7 @@ constexpr std::array kMasterKeys{
         .type = KeyType::Name,
         .def = "baton",
         .reload = Reload::Fixed,
-        .doc = "Name of the cluster; all its masters and workers say the same."},
+        .doc = "Name of the cluster; all its masters say the same, and the database keeps it."},
     httpHost("0.0.0.0"),
     httpPort("7410"),
     httpAdvertise(),
@@ -242,7 +239,11 @@ constexpr std::array kMasterKeys{
         .type = KeyType::File,
         .doc = "Certificates that the database's must be signed by; with it connections are "
                "encrypted or refused."},
-    heartbeatInterval(),
+    heartbeatInterval(
+        Reload::Fixed,
+        "H, the pause between heartbeats of a runner. Leave it out to take what the cluster was "
+        "made with (30s unless `cluster init --heartbeat` said otherwise); a master whose value "
+        "differs refuses to start."),
     plainClients("false"),
     watchdogPeriod(),
     runningMax(),
@@ -305,7 +306,10 @@ constexpr std::array kStandaloneKeys{
     labels("standalone.labels"),
     httpHost("127.0.0.1"),
     httpPort("7410"),
-    heartbeatInterval(),
+    heartbeatInterval(
+        Reload::Restart,
+        "H, the pause between heartbeats of a runner. Leave it out to keep that of the last start "
+        "(30s at the first)."),
     plainClients("true"),
     watchdogPeriod(),
     runningMax(),

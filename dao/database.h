@@ -33,7 +33,8 @@ struct ClusterInit {
   std::string name;
   std::string guid;  // Kept if the row exists already.
   int64_t heartbeat_ms = 30'000;
-  bool set_heartbeat = false;  // Change the row's heartbeat (all masters are stopped).
+  bool set_heartbeat =
+      false;  // Change the row's heartbeat; the caller saw to it that no master runs.
 };
 
 // A database: makes connections of each kind. Both bodies (dao/mysql, dao/sqlite) pass one contract
@@ -49,7 +50,7 @@ class Database {
   // the server takes no statements of 1 MB.
   virtual Status checkSchema() = 0;
   // Writes or completes the cluster row and the epoch row; returns the row as it now is.
-  // Errors: Conflict (another name, or a heartbeat change while the epoch row says ACTIVE).
+  // Errors: Conflict (another name).
   virtual Result<ClusterRow> initCluster(const ClusterInit& init) = 0;
   // Warnings about settings under which an accepted task could be lost by a crash of the server
   // (innodb_flush_log_at_trx_commit, sync_binlog, doublewrite); empty: none.

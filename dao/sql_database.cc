@@ -112,11 +112,6 @@ Result<ClusterRow> SqlDatabase::writeCluster(SqlSession& session, const ClusterI
     return stored;
   }
   if (!init.set_heartbeat || init.heartbeat_ms == stored->heartbeat_ms) return stored;
-  if (epoch->state == EpochState::Active || epoch->state == EpochState::Recovering) {
-    return Error::conflict(
-        "the heartbeat is {} ms and node '{}' is active: stop all masters, then change it",
-        stored->heartbeat_ms, epoch->node_id);
-  }
   stored->heartbeat_ms = init.heartbeat_ms;
   RETURN_IF_ERROR(
       session.execute("UPDATE cluster SET heartbeat_ms=? WHERE id=1", {init.heartbeat_ms})

@@ -77,9 +77,28 @@ class ClusterInit {
     if (const auto* failed = std::get_if<SessionFailed>(&event)) {
       return Error::unavailable("no ZooKeeper handle: {}", failed->why);
     }
-    const auto* reply = std::get_if<JoinReply>(&event);
-    if (reply == nullptr || reply->id != asked_) return std::nullopt;
-    return verdict(*reply);
+    if (const auto* joined = std::get_if<JoinReply>(&event)) {
+      if (joined->id != asked_) return std::nullopt;
+      if (joined->code != CoordCode::Ok || !options_.demand_stopped) return verdict(*joined);
+      coordinator.readView(++asked_, /*sync=*/true);
+    } else if (const auto* read = std::get_if<ViewReply>(&event)) {
+      if (read->id != asked_) return std::nullopt;
+      if (read->code != CoordCode::Ok) return failed(read->code);
+      if (read->view.lock) return runs(read->view.lock->record.who.node_id);
+      coordinator.readMembers(++asked_);
+    } else if (const auto* found = std::get_if<MembersReply>(&event)) {
+      if (found->id != asked_) return std::nullopt;
+      if (found->code != CoordCode::Ok) return failed(found->code);
+      return found->members.empty() ? Status() : runs(found->members.front().who.node_id);
+    }
+    return std::nullopt;
+  }
+
+  static Status runs(const std::string& node_id) {
+    return Error::conflict(
+        "the master {} runs; stop all masters first (one that was killed is known to ZooKeeper for "
+        "zookeeper.session_ms)",
+        node_id);
   }
 
   std::optional<Status> verdict(const JoinReply& reply) const {
@@ -96,18 +115,23 @@ class ClusterInit {
             "ZooKeeper holds no cluster {} while the database has had epoch {}: if this ensemble "
             "is the right one, repeat with --adopt",
             options_.cluster, request_.epoch);
-      case CoordCode::Refused:
-        return refused();
-      case CoordCode::Ambiguous:
-        return std::nullopt;  // Asked again when the connection is back; all of it is repeatable.
       default:
-        return Error::unavailable("ZooKeeper at {} refused to create the nodes", options_.zk_hosts);
+        return failed(reply.code);
     }
+  }
+
+  std::optional<Status> failed(CoordCode code) const {
+    if (code == CoordCode::Refused) return refused();
+    // Asked again when the connection is back; all of it is repeatable.
+    if (code == CoordCode::Ambiguous) return std::nullopt;
+    return Error::unavailable("ZooKeeper at {} refused to create or read the nodes",
+                              options_.zk_hosts);
   }
 
   Status refused() const {
     return Error(ErrorCode::PermissionDenied,
-                 "ZooKeeper refused: credentials (ha.zk_auth) or the access list of a parent node");
+                 "ZooKeeper refused: credentials (zookeeper.digest_file) or the access list of a "
+                 "parent node");
   }
 
   const ClusterInitOptions& options_;

@@ -37,6 +37,12 @@ dao::DatabaseOptions databaseOptionsOf(const conf::DatabaseConfig& config) {
   return options;
 }
 
+std::string zkHostsOf(const conf::ZookeeperConfig& config) {
+  std::string hosts;
+  for (const std::string& host : config.hosts) hosts += (hosts.empty() ? "" : ",") + host;
+  return hosts + config.root;
+}
+
 int failStart(const std::string& program, const Error& error) {
   std::cerr << "baton " << program << ": " << error.message() << "\n";
   return 1;

@@ -15,6 +15,9 @@ namespace baton::cli {
 
 dao::DatabaseOptions databaseOptionsOf(const conf::DatabaseConfig& config);
 
+// The ensemble as ZkFailover::Options wants it.
+std::string zkHostsOf(const conf::ZookeeperConfig& config);
+
 // Prints "baton PROGRAM: message" to standard error and returns the exit code of a failed start.
 int failStart(const std::string& program, const Error& error);
 
@@ -23,7 +26,7 @@ int failStart(const std::string& program, const Error& error);
 // waiting can't mend.
 Result<dao::ClusterRow> awaitCluster(dao::Database& database, SignalWaiter& signals);
 
-// H: the cluster's row rules. Errors: Conflict (the settings say something else).
+// H of a master: the cluster's row rules. Errors: Conflict (the settings say something else).
 Result<Millis> heartbeatOf(const conf::EngineConfig& config, const dao::ClusterRow& cluster);
 
 master::ActiveOptions activeOptionsOf(const conf::EngineConfig& config, const std::string& node_id,

@@ -1,4 +1,4 @@
-#include "cli/cluster_init.h"
+#include "cli/serve/serve_init.h"
 
 #include <iostream>
 
@@ -8,32 +8,34 @@
 #include "ha/cluster_init.h"
 
 namespace baton::cli {
+namespace {
 
-int clusterInit(const conf::MasterConfig& config, const ClusterInitOptions& options) {
+Result<dao::ClusterRow> makeCluster(const conf::MasterConfig& config, const InitOptions& options) {
   const SystemClock clock;
-  auto database = dao::openDatabase(databaseOptionsOf(config.database));
-  if (!database.ok()) return failStart("cluster init", database.error());
-  if (const Status migrated = (*database)->migrate(); !migrated.ok()) {
-    return failStart("cluster init", migrated.error());
-  }
+  ASSIGN_OR_RETURN(const auto database, dao::openDatabase(databaseOptionsOf(config.database)));
   dao::ClusterInit init;
   init.name = config.cluster_name;
   init.guid = makeUuid();
   if (options.heartbeat) init.heartbeat_ms = options.heartbeat->count();
-  init.set_heartbeat = options.heartbeat.has_value();
-  const auto cluster = (*database)->initCluster(init);
-  if (!cluster.ok()) return failStart("cluster init", cluster.error());
+  ASSIGN_OR_RETURN(const dao::ClusterRow cluster, database->initCluster(init));
+  const bool changes = options.heartbeat && options.heartbeat->count() != cluster.heartbeat_ms;
   ha::ClusterInitOptions zookeeper;
-  for (const std::string& host : config.zookeeper.hosts) {
-    zookeeper.zk_hosts += (zookeeper.zk_hosts.empty() ? "" : ",") + host;
-  }
-  zookeeper.zk_hosts += config.zookeeper.root;
+  zookeeper.zk_hosts = zkHostsOf(config.zookeeper);
   zookeeper.cluster = config.cluster_name;
   zookeeper.credentials = config.zookeeper.digest;
-  const auto store = (*database)->makeEpochStore();
-  if (const Status made = ha::initCluster(zookeeper, *store, clock); !made.ok()) {
-    return failStart("cluster init", made.error());
-  }
+  zookeeper.adopt = options.adopt;
+  zookeeper.demand_stopped = changes;
+  RETURN_IF_ERROR(ha::initCluster(zookeeper, *database->makeEpochStore(), clock));
+  if (!changes) return cluster;
+  init.set_heartbeat = true;
+  return database->initCluster(init);
+}
+
+}  // namespace
+
+int clusterInit(const conf::MasterConfig& config, const InitOptions& options) {
+  const auto cluster = makeCluster(config, options);
+  if (!cluster.ok()) return failStart("cluster init", cluster.error());
   std::cout << "cluster " << cluster->name << " is ready: guid " << cluster->guid
             << ", heartbeat interval " << formatDuration(Millis(cluster->heartbeat_ms)) << "\n";
   return 0;

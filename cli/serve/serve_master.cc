@@ -11,12 +11,6 @@
 namespace baton::cli {
 namespace {
 
-std::string zkHostsOf(const conf::ZookeeperConfig& config) {
-  std::string hosts;
-  for (const std::string& host : config.hosts) hosts += (hosts.empty() ? "" : ",") + host;
-  return hosts + config.root;
-}
-
 // Everything that needs the cluster's row, in the order of construction; gone in reverse.
 int runMaster(const conf::MasterConfig& config, SystemClock& clock, dao::Database& database,
               const dao::ClusterRow& cluster, Millis heartbeat, SignalWaiter& signals) {

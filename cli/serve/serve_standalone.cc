@@ -46,6 +46,8 @@ Result<Prepared> prepare(const conf::StandaloneConfig& config) {
                               failed.message());
   }
   std::filesystem::permissions(config.data_dir, std::filesystem::perms::owner_all, failed);
+  // Nothing in there changes under another process that runs on it.
+  ASSIGN_OR_RETURN(const auto lock, ha::DirectoryLock::take(config.data_dir));
   Prepared prepared;
   ASSIGN_OR_RETURN(prepared.token, ownToken(config.data_dir + "/token"));
   ASSIGN_OR_RETURN(prepared.worker_token, ownToken(config.data_dir + "/worker_token"));
@@ -53,14 +55,13 @@ Result<Prepared> prepare(const conf::StandaloneConfig& config) {
   options.kind = dao::DatabaseOptions::Kind::Sqlite;
   options.path = config.data_dir + "/baton.db";
   ASSIGN_OR_RETURN(prepared.database, dao::openDatabase(options));
-  RETURN_IF_ERROR(prepared.database->migrate());
   dao::ClusterInit init;
   init.name = kNode;
   init.guid = makeUuid();
-  if (config.engine.heartbeat.interval)
-    init.heartbeat_ms = config.engine.heartbeat.interval->count();
+  init.set_heartbeat = config.engine.heartbeat.interval.has_value();
+  if (init.set_heartbeat) init.heartbeat_ms = config.engine.heartbeat.interval->count();
   ASSIGN_OR_RETURN(prepared.cluster, prepared.database->initCluster(init));
-  ASSIGN_OR_RETURN(prepared.heartbeat, heartbeatOf(config.engine, prepared.cluster));
+  prepared.heartbeat = Millis(prepared.cluster.heartbeat_ms);
   return prepared;
 }
 

@@ -234,12 +234,17 @@ security:
     # Life -----------------------------------------------------------------------------------
 
     def init(self):
+        code, said = self.try_init("--heartbeat", self.heartbeat)
+        if code != 0:
+            raise RuntimeError(f"cluster init: {said}")
+
+    def try_init(self, *options):
+        """`baton cluster init` with these options; returns (code, all that it said)."""
         done = subprocess.run([PROGRAM, "cluster", "init", "--config",
-                               self.file(self.masters[0], "config.yaml"), "--heartbeat",
-                               self.heartbeat], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=60, env=environment_of(None))
-        if done.returncode != 0:
-            raise RuntimeError(f"cluster init: {done.stdout.decode()}")
+                               self.file(self.masters[0], "config.yaml"), *options],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+                              env=environment_of(None))
+        return done.returncode, done.stdout.decode()
 
     def _start_all(self):
         for master in self.masters:

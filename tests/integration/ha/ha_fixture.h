@@ -48,7 +48,7 @@ struct TestMaster {
 
 inline Status initTestCluster(const std::string& hosts, FakeEpochTable& table,
                               const std::string& cluster = "it", bool adopt = false,
-                              const std::string& credentials = {}) {
+                              const std::string& credentials = {}, bool demand_stopped = false) {
   FakeEpochStore store(table);
   SystemClock clock;
   ha::ClusterInitOptions options;
@@ -56,6 +56,7 @@ inline Status initTestCluster(const std::string& hosts, FakeEpochTable& table,
   options.cluster = cluster;
   options.adopt = adopt;
   options.credentials = credentials;
+  options.demand_stopped = demand_stopped;
   return ha::initCluster(options, store, clock);
 }
 

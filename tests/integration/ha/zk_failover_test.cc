@@ -333,6 +333,27 @@ TEST_F(ZkFailoverTest, WipedEnsembleNeedsAdopting) {
   EXPECT_EQ(m1_->epoch(), 42U);
 }
 
+// What may change only with all masters stopped must see every master, whatever it is doing.
+TEST_F(ZkFailoverTest, RunningMastersAreSeen) {
+  init();
+  const auto demandStopped = [this] {
+    return initTestCluster(hosts(), table_, cluster(), false, {}, /*demand_stopped=*/true);
+  };
+  EXPECT_TRUE(demandStopped().ok());
+  m1_ = master("m1");
+  ASSERT_TRUE(eventually([&] { return m1_->active(); }, kLong));
+  EXPECT_EQ(demandStopped().error().code(), ErrorCode::Conflict);
+  {
+    const auto standby = master("m2");
+    ASSERT_TRUE(eventually([&] { return standby->standby(); }, kLong));
+    m1_.reset();
+    ASSERT_TRUE(eventually([&] { return standby->active(); }, kLong));
+    EXPECT_NE(demandStopped().text().find("m2"), std::string::npos);
+  }
+  // The end of a session is not waited for.
+  EXPECT_TRUE(eventually([&] { return demandStopped().ok(); }, kLong));
+}
+
 // With digest credentials the nodes are the owner's alone; a wrong password is a configuration
 // fault, not a hot loop.
 TEST_F(ZkFailoverTest, WrongCredentialsAreFatal) {

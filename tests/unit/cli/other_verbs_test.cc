@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -119,6 +122,43 @@ TEST(CommandLineTest, ProgramsGetTheirSettings) {
   };
   EXPECT_EQ(cluster.run({"shepherd", "--dir", "/x", "--help"}, "", programs), 0);
   EXPECT_EQ(arguments, (std::vector<std::string>{"--dir", "/x", "--help"}));
+}
+
+// What `cluster init` is asked for must arrive, checked.
+TEST(CommandLineTest, InitGetsItsOptions) {
+  FakeCluster cluster;
+  const std::string file =
+      std::filesystem::temp_directory_path() / fmt::format("baton-{}-master.yaml", ::getpid());
+  const std::string token = file + ".token";
+  const std::string worker_token = file + ".worker_token";
+  std::ofstream(token) << "0123456789abcdef";
+  std::ofstream(worker_token) << "fedcba9876543210";
+  ::chmod(token.c_str(), 0600);
+  ::chmod(worker_token.c_str(), 0600);
+  std::ofstream(file) << fmt::format(
+      "zookeeper:\n  hosts: [127.0.0.1:2181]\ndatabase:\n  host: db\nsecurity:\n"
+      "  token_file: {}\n  worker_token_file: {}\n",
+      token, worker_token);
+  Programs programs;
+  InitOptions seen;
+  programs.cluster_init = [&](const conf::MasterConfig&, const InitOptions& options) {
+    seen = options;
+    return 0;
+  };
+  const std::vector<std::string> init{"cluster", "init", "--config", file};
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> line = init;
+    line.insert(line.end(), more.begin(), more.end());
+    return cluster.run(line, "", programs);
+  };
+  EXPECT_EQ(run({}), 0) << cluster.err.str();
+  EXPECT_FALSE(seen.adopt);
+  EXPECT_FALSE(seen.heartbeat.has_value());
+  EXPECT_EQ(run({"--adopt", "--heartbeat", "5s"}), 0);
+  EXPECT_TRUE(seen.adopt);
+  EXPECT_EQ(seen.heartbeat, Millis(5'000));
+  EXPECT_EQ(run({"--heartbeat", "1ms"}), kExitUsage);
+  for (const std::string& made : {file, token, worker_token}) std::filesystem::remove(made);
 }
 
 // `config check` must say what is wrong with file, line and key, and need no master.
