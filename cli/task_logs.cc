@@ -109,9 +109,21 @@ Status copyIfThere(LogCopier& copier) {
   return copied;
 }
 
-// Copies until the task has ended; `last` is the task as it then is.
+// Copies until the task has ended; `last` is the task as it then is. A worker that does not answer
+// is waited for as long as the task lives: its daemon may be on its way back.
 Status followToEnd(Session& session, LogCopier& copier, const std::string& id, Json& last) {
   WaitPace pace;
+  bool said = false;
+  const auto copyOrWait = [&]() -> Status {
+    const Status copied = copyIfThere(copier);
+    if (copied.ok()) said = false;
+    if (copied.ok() || copied.error().code() != ErrorCode::Unavailable || hasEnded(last)) {
+      return copied;
+    }
+    if (!said) session.err() << fmt::format("baton: {}; trying again\n", copied.error().message());
+    said = true;
+    return {};
+  };
   while (true) {
     // The task is read before its output: what it wrote before it ended is then not missed.
     ASSIGN_OR_RETURN(last, session.api().get(taskPath(id)));
@@ -119,12 +131,12 @@ Status followToEnd(Session& session, LogCopier& copier, const std::string& id, J
     if (attempt != "0" && !attempt.empty()) {
       if (copier.attempt() != attempt) {
         if (!copier.attempt().empty()) {
-          RETURN_IF_ERROR(copyIfThere(copier));
+          RETURN_IF_ERROR(copyOrWait());
           session.err() << fmt::format("baton: attempt {} of task {}\n", attempt, id);
         }
         copier.setAttempt(attempt);
       }
-      RETURN_IF_ERROR(copyIfThere(copier));
+      RETURN_IF_ERROR(copyOrWait());
     }
     if (hasEnded(last)) return {};
     session.sleep(pace.next());

@@ -129,17 +129,20 @@ Result<ApiReply> ApiClient::call(const ApiRequest& request) {
   const BootTime deadline = clock_.bootNow() + options_.patience;
   for (Master& master : masters_) master.last_answer.clear();
   Status last;
+  std::optional<Error> trouble;  // Of the last whole round.
   while (true) {
+    std::optional<Error> refused;  // Of this one.
     Millis pause = Millis(random_.between(options_.pause_min.count(), options_.pause_max.count()));
     // A hint leads out of turn, so a round may have a few tries more than there are masters.
     for (size_t tries = 0; tries < masters_.size() + 2; ++tries) {
       const Micros left = deadline - clock_.bootNow();
-      if (left <= Micros(0) && !last.ok()) return gaveUp(last);
+      if (left <= Micros(0) && !last.ok()) return gaveUp(refused ? refused : trouble);
       const size_t index = current_;
       Attempt attempt = tryOnce(index, request, std::max<Micros>(left, Millis(1)));
       if (attempt.outcome == Attempt::Outcome::Done) return std::move(attempt.result);
       last = attempt.result.status();
       masters_[index].last_answer = last.error().message();
+      if (attempt.refused) refused = last.error();
       if (attempt.outcome == Attempt::Outcome::Later) {
         pause = std::max(pause, attempt.retry_after);
         // Full is full everywhere; any other trouble may be this master's own.
@@ -153,7 +156,8 @@ Result<ApiReply> ApiClient::call(const ApiRequest& request) {
       }
     }
     const Millis left = std::chrono::duration_cast<Millis>(deadline - clock_.bootNow());
-    if (left <= Millis(0)) return gaveUp(last);
+    if (left <= Millis(0)) return gaveUp(refused);
+    trouble = std::move(refused);
     options_.sleep(std::min(pause, left));
   }
 }
@@ -195,7 +199,8 @@ ApiClient::Attempt ApiClient::judge(size_t index, const ApiRequest& request,
     return attempt;
   }
   const Json problem = problemOf(response);
-  const ErrorCode code = errorCodeOf(response.status, textOf(problem, "code"));
+  const std::string word = textOf(problem, "code");
+  const ErrorCode code = errorCodeOf(response.status, word);
   std::string detail = textOf(problem, "detail");
   if (detail.empty()) {
     detail = fmt::format("{} {} was answered {} {}", request.method, request.target,
@@ -203,11 +208,17 @@ ApiClient::Attempt ApiClient::judge(size_t index, const ApiRequest& request,
   }
   attempt.result = Error(code, std::move(detail), textOf(problem, "field"));
   attempt.retry_after = retryAfterOf(response);
+  attempt.refused =
+      code != ErrorCode::NotActive && code != ErrorCode::Fenced && code != ErrorCode::Cancelled;
+  // A trouble that is none of the master's (`worker_unreachable`) does not pass by waiting for one.
+  const bool of_master = word.empty() || word == toString(code);
   if (code == ErrorCode::NotActive) {
     attempt.outcome = Attempt::Outcome::Elsewhere;
     followHint(problem);
     // A name that leads back here is that of a master which is on its way to lead or from it.
     if (current_ == index) hinted_ = false;
+  } else if (!of_master) {
+    attempt.outcome = Attempt::Outcome::Done;
   } else if (response.status == 503 || response.status == 429) {
     attempt.outcome = Attempt::Outcome::Later;
   } else if (response.status == 502 || response.status == 504) {
@@ -264,8 +275,8 @@ net::HttpRequest ApiClient::toHttp(const ApiRequest& request) const {
   return http;
 }
 
-Error ApiClient::gaveUp(const Status& last) const {
-  if (isFull(last.error().code())) return last.error();
+Error ApiClient::gaveUp(const std::optional<Error>& trouble) const {
+  if (trouble) return *trouble;
   std::string answers;
   for (const Master& master : masters_) {
     if (master.last_answer.empty()) continue;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,7 +39,8 @@ struct ApiReply {
 
 // Talks to the active one of several masters and rides out a failover: a request goes to the
 // master that was active last; a standby's answer names the active one; what can't be reached, or
-// answers 503, is tried again, all masters in turn, with jittered pauses, until the patience ends.
+// can't do it now (not_active, overloaded, unavailable and their like), is tried again, all masters
+// in turn, with jittered pauses, until the patience ends.
 // Blocking. Thread: one at a time.
 class ApiClient {
  public:
@@ -57,8 +59,9 @@ class ApiClient {
 
   // Answers with any 2xx. Errors: what the master says (NotFound, Conflict, InvalidArgument with
   // the field, PermissionDenied, Unauthenticated, TooLarge, …), NotActive (no active master was
-  // found in time: says what each answered), Overloaded and StorageFull (503 until the patience
-  // ended), Unavailable (the answer to a request that is not repeatable was lost).
+  // found in time: says what each answered), Overloaded, StorageFull and Unavailable (what a
+  // leading master still answered when the patience ended), Unavailable (a worker that the master
+  // asked does not answer; the answer to a request that is not repeatable was lost).
   Result<ApiReply> call(const ApiRequest& request);
 
   // call() and the body as JSON.
@@ -78,6 +81,7 @@ class ApiClient {
   struct Attempt {
     enum class Outcome : uint8_t { Done, Elsewhere, Later };
     Outcome outcome = Outcome::Later;
+    bool refused = false;  // A master answered, and not that it does not lead (any more).
     Result<ApiReply> result = ApiReply{};
     Millis retry_after{0};
   };
@@ -90,7 +94,8 @@ class ApiClient {
   bool confirmsLead(size_t index, Micros left);
   void followHint(const Json& problem);
   net::HttpRequest toHttp(const ApiRequest& request) const;
-  Error gaveUp(const Status& last) const;
+  // `trouble`: what was wrong with a master that leads; absent: there was none.
+  Error gaveUp(const std::optional<Error>& trouble) const;
 
   Options options_;
   const Clock& clock_;

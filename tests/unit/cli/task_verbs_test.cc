@@ -235,6 +235,30 @@ TEST_F(TaskVerbsTest, StreamThatWasNeverWrittenIsEmpty) {
   EXPECT_EQ(cluster_.run({"task", "logs", "6"}), kExitNotFound);
 }
 
+// The output of a host that is gone must be told as that, at once.
+TEST_F(TaskVerbsTest, LogsOfAHostThatIsGoneEndAtOnce) {
+  cluster_.on("GET /api/v1/tasks/5/logs", {{503, "worker_unreachable"}});
+  EXPECT_EQ(cluster_.run({"task", "logs", "5"}), kExitFailure);
+  EXPECT_EQ(cluster_.err.str(), "baton: refused: worker_unreachable\n");
+  EXPECT_EQ(cluster_.requests().size(), 1U);
+}
+
+// Who follows a living task sees its worker come back; that of an ended one is not waited for.
+TEST_F(TaskVerbsTest, FollowOutlivesTheWorkersRestart) {
+  cluster_.on("GET /api/v1/tasks/5", {{200, R"({"id":"5","status":"RUNNING","attempt":1})"},
+                                      {200, R"({"id":"5","status":"RUNNING","attempt":1})"},
+                                      {200, R"({"id":"5","status":"FINISHED","attempt":1})"}});
+  cluster_.on("GET /api/v1/tasks/5/logs", {{503, "worker_unreachable"},
+                                           {503, "worker_unreachable"},
+                                           {200, "end", "3"},
+                                           {200, "", "0"}});
+  EXPECT_EQ(cluster_.run({"task", "logs", "5", "--follow"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "end");
+  EXPECT_EQ(cluster_.err.str(), "baton: refused: worker_unreachable; trying again\n");
+  cluster_.on("GET /api/v1/tasks/5/logs", {{503, "worker_unreachable"}});
+  EXPECT_EQ(cluster_.run({"task", "logs", "5", "--follow"}), kExitFailure);
+}
+
 // A log that comes in pieces must be asked for from where the last one ended.
 TEST_F(TaskVerbsTest, LongLogsComeInPieces) {
   cluster_.on("GET /api/v1/tasks/5/logs", {{200, "abc", "7"}, {200, "defg", "7"}});

@@ -280,6 +280,48 @@ TEST_F(ApiClientTest, OverloadIsWaitedForAndTold) {
   EXPECT_EQ(client({master.address()}).get("/x").error().code(), ErrorCode::Overloaded);
 }
 
+// What a master that leads can't do now is tried again, and told as it is when it stays so: "no
+// active master" would send people to look in the wrong place.
+TEST_F(ApiClientTest, TroubleOfAMasterThatLeadsIsTold) {
+  const auto broken = [](const HttpRequest&) {
+    return HttpResponse::problem(503, "unavailable", "the database is away");
+  };
+  PlayedMaster master(broken);
+  on_pause_ = [&] {
+    if (pauses_.size() == 2) master.setPlay(ok);
+  };
+  EXPECT_TRUE(client({deadAddress(), master.address()}).get("/x").ok());
+  on_pause_ = nullptr;
+  for (const auto& [status, code] : {std::pair(503, "unavailable"), std::pair(503, "busy"),
+                                     std::pair(504, "deadline_exceeded"), std::pair(503, "")}) {
+    master.setPlay([status = status, code = code](const HttpRequest&) {
+      return HttpResponse::problem(status, code, "the database is away");
+    });
+    for (const std::vector<std::string>& masters :
+         {std::vector{master.address()}, std::vector{master.address(), deadAddress()}}) {
+      const auto json = client(masters).get("/x");
+      EXPECT_NE(json.error().code(), ErrorCode::NotActive) << status << code;
+      EXPECT_EQ(json.error().message(), "the database is away");
+    }
+  }
+  master.setPlay(broken);
+  on_pause_ = [&] { master.setPlay([](const HttpRequest&) { return notActive(); }); };
+  EXPECT_EQ(client({master.address()}).get("/x").error().code(), ErrorCode::NotActive)
+      << "it does not lead any more";
+}
+
+// A dead worker is no trouble of the master's: waiting for another master does not mend it.
+TEST_F(ApiClientTest, UnreachableWorkerIsFinal) {
+  PlayedMaster master([](const HttpRequest&) {
+    return HttpResponse::problem(503, "worker_unreachable", "w1 was last seen at noon");
+  });
+  const auto json = client({master.address()}).get("/x");
+  EXPECT_EQ(json.error().code(), ErrorCode::Unavailable);
+  EXPECT_EQ(json.error().message(), "w1 was last seen at noon");
+  EXPECT_EQ(master.requests().size(), 1U);
+  EXPECT_TRUE(pauses_.empty());
+}
+
 // An answer that is no JSON must be an error, never a crash.
 TEST_F(ApiClientTest, RubbishAnswerIsAnError) {
   PlayedMaster master([](const HttpRequest&) { return HttpResponse::text(200, "<html>"); });
