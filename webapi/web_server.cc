@@ -18,14 +18,6 @@ namespace {
 // A token of 64 KB is refused as a wrong token and not as a broken request.
 constexpr size_t kHeadBytesMax = 96 * 1024;
 
-std::vector<RouteSpec> routesFor(const WebServer::Options& options) {
-  std::vector<RouteSpec> specs(routeSpecs().begin(), routeSpecs().end());
-  for (RouteSpec& spec : specs) {
-    if (spec.operation == "metrics" && options.open_metrics) spec.access = Access::Open;
-  }
-  return specs;
-}
-
 net::HttpServer::Options serverOptions(const WebServer::Options& options) {
   net::HttpServer::Options server;
   server.host = options.host;
@@ -43,10 +35,9 @@ net::HttpServer::Options serverOptions(const WebServer::Options& options) {
 // All that exists while the server runs. In the order of construction; the server goes first.
 struct WebServer::Parts {
   Parts(const Ports& ports, const Options& options, Authenticator known)
-      : specs(routesFor(options)),
-        document(dumpJson(openApiDocument(specs, options.version))),
+      : document(dumpJson(openApiDocument(routeSpecs(), options.version))),
         authenticator(std::move(known)),
-        router(specs),
+        router(routeSpecs()),
         tasks(ports.tasks),
         logs(ports.tasks, ports.hosts,
              {.worker_token = options.worker_token, .worker_timeout = options.worker_timeout}),
@@ -71,7 +62,6 @@ struct WebServer::Parts {
     CHECK(router.unbound().empty());
   }
 
-  const std::vector<RouteSpec> specs;
   const std::string document;
   const Authenticator authenticator;
   Router router;

@@ -33,7 +33,6 @@ class WebServer final : public Service {
     std::string client_token;
     std::string worker_token;
     std::string version;
-    bool open_metrics = false;  // /metrics needs no token.
     size_t pool_threads = 8;
     size_t connections_max = 16'000;
     size_t body_bytes_max = 16 * 1024 * 1024;

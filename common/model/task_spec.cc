@@ -101,7 +101,7 @@ void readRun(JsonReader& reader, TaskSpec& spec) {
 }
 
 // Fields of the contract that belong to later versions: refused by name, never ignored.
-void refuseUnsupported(JsonReader& reader) {
+void refuseUnsupported(JsonReader& reader, const TaskPolicy& policy) {
   for (const std::string_view name : {"group", "weight", "run_as", "limits"}) {
     if (reader.any(name) != nullptr) {
       reader.fail(Error(ErrorCode::Unsupported, "is not supported by this version of baton",
@@ -115,6 +115,10 @@ void refuseUnsupported(JsonReader& reader) {
                       reader.pathOf("on_disconnect")));
   } else if (on_disconnect != "keep") {
     reader.fail("on_disconnect", "expected keep or stop");
+  }
+  if (policy.callback.url.starts_with("https://")) {
+    reader.fail(Error(ErrorCode::Unsupported, "https is not supported by this version of baton",
+                      reader.pathOf("callback") + ".url"));
   }
 }
 
@@ -207,7 +211,7 @@ Result<TaskSpec> parseTaskSpec(const Json& json, const std::string& path) {
       .strings("tags", spec.tags, kTagsMax);
   readRun(reader, spec);
   readPolicy(reader, spec.policy);
-  refuseUnsupported(reader);
+  refuseUnsupported(reader, spec.policy);
   checkRun(reader, spec);
   checkText(reader, "name", spec.name);
   if (reader.has("name") && spec.name.empty()) reader.fail("name", "is empty");

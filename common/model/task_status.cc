@@ -79,7 +79,7 @@ bool isOpen(AttemptStatus status) {
 
 bool isRetried(FailureReason reason) {
   return reason != FailureReason::BadSpec && reason != FailureReason::DispatchTimeout &&
-         reason != FailureReason::RunnerLost;
+         reason != FailureReason::RunnerLost && reason != FailureReason::CallbackFailed;
 }
 
 std::string_view toString(TaskStatus status) { return kStatusNames[static_cast<size_t>(status)]; }

@@ -77,7 +77,8 @@ bool isTerminal(TaskStatus status);
 // True while an attempt is or may be on a runner.
 bool hasOpenAttempt(TaskStatus status);
 bool isOpen(AttemptStatus status);
-// False for the reasons after which another attempt can't help or may overlap.
+// False for the reasons after which another attempt can't help, may overlap, or would do again what
+// was done well (callback_failed).
 bool isRetried(FailureReason reason);
 
 std::string_view toString(TaskStatus status);     // "RUNNING"

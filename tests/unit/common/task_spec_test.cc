@@ -96,6 +96,7 @@ TEST(TaskSpecTest, EveryWrongFieldIsRefusedByItsName) {
       {R"("kind":"container")", "kind"},
       {R"("on_disconnect":"stop")", "on_disconnect", ErrorCode::Unsupported},
       {R"("on_disconnect":"maybe")", "on_disconnect"},
+      {R"("callback":{"url":"https://h/x"})", "callback.url", ErrorCode::Unsupported},
       {R"("group":"g")", "group", ErrorCode::Unsupported},
       {R"("weight":2)", "weight", ErrorCode::Unsupported},
       {R"("run_as":"root")", "run_as", ErrorCode::Unsupported},
@@ -157,6 +158,13 @@ TEST(TaskSpecTest, TheRunPartReadsBackAsItWas) {
   EXPECT_EQ(back.command, spec.command);
   EXPECT_EQ(back.env, spec.env);
   EXPECT_EQ(back.dir, spec.dir);
+}
+
+TEST(TaskPolicyTest, APolicyThatWasStoredIsReadThoughItWouldBeRefusedNow) {
+  // Aim: what an older or newer version accepted never keeps a master from starting.
+  TaskPolicy policy;
+  policy.callback.url = "https://h/x";
+  EXPECT_EQ(policyFromText(policyToText(policy))->callback.url, "https://h/x");
 }
 
 TEST(TaskPolicyTest, ThePolicyTextReadsBackAndIsEmptyForTheDefault) {

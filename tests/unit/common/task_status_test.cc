@@ -84,7 +84,8 @@ TEST(TaskStatusTest, OnlyReasonsThatAnotherAttemptMayMendAreRetried) {
   for (size_t i = 1; i < kFailureReasonCount; ++i) {
     const auto reason = static_cast<FailureReason>(i);
     const bool never = reason == FailureReason::BadSpec || reason == FailureReason::RunnerLost ||
-                       reason == FailureReason::DispatchTimeout;
+                       reason == FailureReason::DispatchTimeout ||
+                       reason == FailureReason::CallbackFailed;
     EXPECT_EQ(isRetried(reason), !never) << toString(reason);
   }
 }
