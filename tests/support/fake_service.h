@@ -1,12 +1,10 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <mutex>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "ha/active_service.h"
@@ -54,15 +52,5 @@ class FakeService final : public ha::IMasterActiveService {
   std::atomic<bool> fail_promote_{false}, fail_resume_{false};
   std::function<void()> during_promote_;  // Guarded by mutex_.
 };
-
-// Polls until the condition holds; false after `limit`.
-inline bool eventually(const std::function<bool()>& condition, Millis limit) {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(Millis(2));
-  }
-  return true;
-}
 
 }  // namespace baton::test

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "ha/cluster_init.h"
 #include "ha/zk_failover.h"
@@ -45,6 +48,16 @@ struct TestMaster {
   std::unique_ptr<ha::ZkFailover> failover;
   Status started;
 };
+
+// Polls until the condition holds; false after `limit`.
+inline bool eventually(const std::function<bool()>& condition, Millis limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(Millis(2));
+  }
+  return true;
+}
 
 inline Status initTestCluster(const std::string& hosts, FakeEpochTable& table,
                               const std::string& cluster = "it", bool adopt = false,

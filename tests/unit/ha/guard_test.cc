@@ -5,12 +5,13 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <future>
+#include <utility>
 
 #include "common/base/stop_point.h"
 #include "ha/liveness_guard.h"
 #include "ha/permission_cell.h"
 #include "ha/time_jump_detector.h"
-#include "tests/support/fake_service.h"
 
 namespace baton::test {
 namespace {
@@ -30,19 +31,27 @@ TEST(TimeJumpDetectorTest, OnlyLongGapsAreJumps) {
 TEST(LivenessGuardTest, OverrunLimitStopsTheProcess) {
   SystemClock clock;
   std::atomic<int64_t> limit_us{toMicros(BootTime::max())};
-  std::atomic<uint64_t> turns{0};
-  std::atomic<int> stops{0};
+  uint64_t turns = 0;  // The guard's.
+  std::promise<void> turned;
+  std::promise<void> stopped;
   ha::LivenessGuard::Hooks hooks;
   hooks.jumped = [](Millis) {};
-  hooks.progress = [&] { return ++turns; };
+  hooks.progress = [&] {
+    if (++turns == 9) turned.set_value();
+    return turns;
+  };
   hooks.hard_limit = [&] { return BootTime(Micros(limit_us.load())); };
-  hooks.fail_stop = [&](const std::string&) { ++stops; };
+  // Which ends a real process: here it comes again and again.
+  hooks.fail_stop = [&, is_first = true](const std::string&) mutable {
+    if (std::exchange(is_first, false)) stopped.set_value();
+  };
   hooks.healthy = [] { return true; };
   const ha::LivenessGuard guard(clock, std::move(hooks));
-  EXPECT_TRUE(eventually([&] { return turns > 8; }, Millis(5000)));
-  EXPECT_EQ(stops, 0);
+  ASSERT_EQ(turned.get_future().wait_for(Millis(5000)), std::future_status::ready);
+  auto end = stopped.get_future();
+  EXPECT_EQ(end.wait_for(Millis(0)), std::future_status::timeout);
   limit_us = toMicros(clock.bootNow());
-  EXPECT_TRUE(eventually([&] { return stops > 0; }, Millis(5000)));
+  EXPECT_EQ(end.wait_for(Millis(5000)), std::future_status::ready);
 }
 
 // A grant that was decided before a suspension was seen must not undo it.

@@ -48,7 +48,7 @@ TEST_F(LocalFailoverTest, DoubtDuringThePromotionIsVerifiedBehindIt) {
   const auto failover = make();
   service_.duringPromote([&] { failover->onHigherEpoch(9); });
   ASSERT_TRUE(failover->start(service_).ok());
-  ASSERT_TRUE(eventually([&] { return active(*failover); }, kLimit));
+  ASSERT_TRUE(table_.await([&] { return active(*failover); }, kLimit));
   EXPECT_EQ(service_.resumes(), 1);
   EXPECT_EQ(service_.promotes(), 1);
 }
@@ -57,7 +57,7 @@ TEST_F(LocalFailoverTest, ServiceFailureDuringThePromotionReloads) {
   const auto failover = make();
   service_.duringPromote([&] { failover->onServiceFailure("a row was refused", false); });
   ASSERT_TRUE(failover->start(service_).ok());
-  ASSERT_TRUE(eventually([&] { return service_.promotes() == 2 && active(*failover); }, kLimit));
+  ASSERT_TRUE(table_.await([&] { return service_.promotes() == 2 && active(*failover); }, kLimit));
   EXPECT_EQ(service_.demotes(), 1);
   EXPECT_EQ(failover->permission().epoch, 2U);
 }
@@ -66,10 +66,10 @@ TEST_F(LocalFailoverTest, ServiceFailureDuringThePromotionReloads) {
 TEST_F(LocalFailoverTest, ServiceThatCannotResumeIsReloaded) {
   const auto failover = make();
   ASSERT_TRUE(failover->start(service_).ok());
-  ASSERT_TRUE(eventually([&] { return active(*failover); }, kLimit));
+  ASSERT_TRUE(table_.await([&] { return active(*failover); }, kLimit));
   service_.failResume(true);
   failover->onFenced(0);
-  ASSERT_TRUE(eventually([&] { return service_.promotes() == 2 && active(*failover); }, kLimit));
+  ASSERT_TRUE(table_.await([&] { return service_.promotes() == 2 && active(*failover); }, kLimit));
   EXPECT_EQ(service_.resumes(), 1);
 }
 
@@ -78,7 +78,7 @@ TEST_F(LocalFailoverTest, LeadsAloneAndReleasesCleanly) {
   for (uint64_t epoch = 1; epoch <= 2; ++epoch) {
     const auto failover = make();
     ASSERT_TRUE(failover->start(service_).ok());
-    ASSERT_TRUE(eventually([&] { return active(*failover); }, kLimit));
+    ASSERT_TRUE(table_.await([&] { return active(*failover); }, kLimit));
     EXPECT_EQ(failover->permission().epoch, epoch);
     EXPECT_EQ(table_.row().state, dao::EpochState::Active);
     EXPECT_EQ(failover->leader().node_id, "local");
@@ -116,13 +116,14 @@ TEST_F(LocalFailoverTest, MissingDirectoryIsRefused) {
 TEST_F(LocalFailoverTest, DoubtedEpochIsVerified) {
   const auto failover = make();
   ASSERT_TRUE(failover->start(service_).ok());
-  ASSERT_TRUE(eventually([&] { return active(*failover); }, kLimit));
+  ASSERT_TRUE(table_.await([&] { return active(*failover); }, kLimit));
   table_.failWith(ErrorCode::Unavailable);
   failover->onFenced(7);
   EXPECT_FALSE(failover->permission().may_act);
-  EXPECT_FALSE(eventually([&] { return active(*failover); }, Millis(600)));
+  EXPECT_TRUE(table_.awaitUses(3, kLimit));
+  EXPECT_FALSE(active(*failover));
   table_.failWith(std::nullopt);
-  EXPECT_TRUE(eventually([&] { return active(*failover); }, kLimit));
+  EXPECT_TRUE(table_.await([&] { return active(*failover); }, kLimit));
   EXPECT_EQ(service_.resumes(), 1);
   EXPECT_EQ(service_.demotes(), 0);
 }
@@ -131,9 +132,9 @@ TEST_F(LocalFailoverTest, DoubtedEpochIsVerified) {
 TEST_F(LocalFailoverTest, MovedRowEndsTheRole) {
   const auto failover = make();
   ASSERT_TRUE(failover->start(service_).ok());
-  ASSERT_TRUE(eventually([&] { return active(*failover); }, kLimit));
+  ASSERT_TRUE(table_.await([&] { return active(*failover); }, kLimit));
   table_.stealRow(50);
-  ASSERT_TRUE(eventually([&] { return failover->permission().epoch == 51; }, kLimit));
+  ASSERT_TRUE(table_.await([&] { return failover->permission().epoch == 51; }, kLimit));
   EXPECT_EQ(service_.demotes(), 1);
 }
 
@@ -141,10 +142,10 @@ TEST_F(LocalFailoverTest, MovedRowEndsTheRole) {
 TEST_F(LocalFailoverTest, ServiceFailureReloads) {
   const auto failover = make();
   ASSERT_TRUE(failover->start(service_).ok());
-  ASSERT_TRUE(eventually([&] { return active(*failover); }, kLimit));
+  ASSERT_TRUE(table_.await([&] { return active(*failover); }, kLimit));
   failover->onServiceFailure("test", false);
   ASSERT_TRUE(
-      eventually([&] { return active(*failover) && failover->permission().epoch == 2; }, kLimit));
+      table_.await([&] { return active(*failover) && failover->permission().epoch == 2; }, kLimit));
   EXPECT_EQ(service_.promotes(), 2);
 }
 

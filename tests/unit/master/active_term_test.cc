@@ -4,7 +4,6 @@
 
 #include <future>
 
-#include "tests/support/fake_service.h"
 #include "tests/unit/master/master_fixture.h"
 
 namespace baton::test {
@@ -14,12 +13,15 @@ constexpr Millis kTermLimit{10'000};
 
 class TellTale final : public master::TermListener {
  public:
-  void onTermFenced() override { ++fenced; }
+  void onTermFenced() override {
+    if (++fenced == 1) first_fenced.set_value();
+  }
   void onTermHigherEpoch(Epoch) override {}
   void onTermBug(const std::string&) override { ++bugs; }
   void onTermDatabase(bool) override {}
   bool mayAct() const override { return true; }
   std::atomic<int> fenced{0}, bugs{0};
+  std::promise<void> first_fenced;
 };
 
 // A whole term with its own threads over a database in memory.
@@ -109,7 +111,7 @@ TEST_F(ActiveTermTest, TermWhoseWriterWasFencedDoesNotResume) {
   ASSERT_TRUE(term->start().ok());
   database_.fail(FakeDatabase::Point::Begin, ErrorCode::Fenced);
   auto answer = submit(*term);
-  ASSERT_TRUE(eventually([&] { return listener_.fenced == 1; }, kTermLimit));
+  ASSERT_EQ(listener_.first_fenced.get_future().wait_for(kTermLimit), std::future_status::ready);
   term->freeze();
   EXPECT_FALSE(term->resume(leadership()));
   EXPECT_TRUE(database_.rows().tasks.empty());

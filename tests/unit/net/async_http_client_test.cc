@@ -182,19 +182,21 @@ TEST_F(AsyncHttpClientTest, DoesNotRepeatOnAFreshConnection) {
 
 // A connection closed while idle is replaced without the caller's notice.
 TEST_F(AsyncHttpClientTest, ReconnectsAfterAnIdleClose) {
-  HttpServer::Options options;
-  options.limits.idle_timeout = Micros(20'000);
-  startServer(options);
-  open(server_->port());
-  ASSERT_TRUE(take(begin("/io")).ok());
-  bool connected = true;
-  for (int i = 0; connected && i < 1000; ++i) {
-    pollfd none{-1, 0, 0};
-    poll(&none, 1, 5);
-    onLoop([&] { connected = connection_->connected(); });
+  constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+  HandServer hand;
+  open(hand.port());
+  for (int i = 0; i < 2; ++i) {
+    auto answered = begin("/a");
+    FileDescriptor peer = hand.accept();
+    HandServer::readRequest(peer);
+    HandServer::answer(peer, kAnswer);
+    ASSERT_TRUE(take(std::move(answered)).ok());
+    peer.reset();
+    // The loop was woken by the end of the connection before it is woken by this.
+    bool connected = true;
+    for (int turn = 0; turn < 2; ++turn) onLoop([&] { connected = connection_->connected(); });
+    EXPECT_FALSE(connected);
   }
-  EXPECT_FALSE(connected);
-  EXPECT_TRUE(take(begin("/io")).ok());
 }
 
 // A held request is given up at once by abort, and the server learns it.
