@@ -30,7 +30,7 @@ class ZkFailover final : public Failover {
   struct Options {
     std::string node_id;        // Unique among the masters of the cluster.
     std::string address;        // host:port of the own web server.
-    std::string cluster;        // Names the root: <path of zk_hosts>/baton/<cluster>.
+    std::string cluster;        // Names the root: <path of zk_hosts, or /baton>/<cluster>.
     std::string zk_hosts;       // "10.0.0.1:2181,10.0.0.2:2181/path".
     int32_t session_ms = 3000;  // As asked for; the ensemble decides.
     std::string credentials;    // "user:password" of the digest scheme; empty: open nodes.

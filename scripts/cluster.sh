@@ -6,7 +6,8 @@
 #   cluster.sh status                          every process, and what the active master says
 #   cluster.sh env                             exports for eval: BATON_MASTERS and BATON_TOKEN
 #   cluster.sh kill master-active|master-standby|master N|worker N|shepherd N [--signal KILL]
-#   cluster.sh start master N|worker N         starts a killed one again
+#   cluster.sh stop master N|worker N          ends one in an orderly way (TERM)
+#   cluster.sh start master N|worker N         starts it again, however it ended
 #   cluster.sh stop|start zk|db                takes ZooKeeper or the database away, and back
 #   cluster.sh down [--purge]                  ends everything; --purge removes the folder too
 #
@@ -20,7 +21,7 @@ dir=${TMPDIR:-/tmp}/baton-cluster
 masters=2 workers=3 runners=4 members=1 heartbeat=1s signal=KILL purge=
 
 fail() { echo "cluster.sh: $*" >&2; exit 1; }
-usage() { sed -n '2,15s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,16s/^# \{0,1\}//p' "$0"; }
 
 words=()
 while [ $# -gt 0 ]; do

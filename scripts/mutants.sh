@@ -21,6 +21,9 @@ shift $((OPTIND - 1))
 # mutant | test program | filter of its tests
 table=(
   "dao_no_fence|contract_dao|*OnlyTheRulingEpochBegins*:*NothingOfTheOldEpoch*"
+  "dao_bump_kills_nobody|contract_dao|*OpenTransactionNeverCommitsAfterTheBump*"
+  "dao_open_before_close|contract_dao|*AttemptClosesAndAnotherOpensInOneBatch*"
+  "dao_commit_never_fails|contract_dao|*KillRightBeforeCommitIsReported*"
   "reply_before_commit|unit_master|StateWriterTest.*:TaskCommandsTest.*"
   "reply_before_commit|simulation_heartbeat|*LateLost*"
   "pair_rule_off|unit_master|HeartbeatRulesTest.*:HeartbeatHandlerTest.*"

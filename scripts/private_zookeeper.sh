@@ -14,7 +14,7 @@ set -euo pipefail
 jar_dir=/usr/share/java
 
 usage() {
-  sed -n '2,12p' "$0" | sed 's/^# \{0,1\}//' >&2
+  sed -n '2,11p' "$0" | sed 's/^# \{0,1\}//' >&2
   exit 2
 }
 
@@ -121,7 +121,11 @@ CFG
 
 (($# >= 2)) || usage
 verb=$1
-mkdir -p "$2"
+case $verb in
+  start) mkdir -p "$2" ;;
+  stop|stop-member|start-member|status) [[ -d $2 ]] || fail "there is no folder $2" ;;
+  *) usage ;;
+esac
 dir=$(realpath "$2")
 shift 2
 case $verb in

@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # Installs what the tests need, builds, and runs every check. Ends with a line that says how many
 # passed; exit 1 if anything failed.
-#   scripts/test.sh [--tsan] [--long] [--quick]
-# --tsan   also build with ThreadSanitizer and run unit and simulation tests
-# --long   the full durations and counts of the drills (BATON_LONG) and more simulated runs; an hour
-# --quick  release build and unit tests alone, and the checks of the text
+#   scripts/test.sh [--tsan] [--mutants] [--long] [--quick]
+# --tsan     also build with ThreadSanitizer; run unit tests, simulations (a tenth of the runs) and
+#            the election against a real ZooKeeper with it
+# --mutants  also break one promise at a time and demand that a test notices (scripts/mutants.sh)
+# --long     the full durations and counts of the drills (BATON_LONG) and more simulated runs; an hour
+# --quick    release build and unit tests alone, and the checks of the text
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-tsan= long= quick=
+tsan= mutants= long= quick=
 for argument in "$@"; do
   case "$argument" in
     --tsan) tsan=yes ;;
+    --mutants) mutants=yes ;;
     --long) long=yes ;;
     --quick) quick=yes ;;
-    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h|--help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "test.sh: unknown option $argument" >&2; exit 2 ;;
   esac
 done
@@ -42,6 +45,7 @@ check() {
 # Tests of one build; their number goes into the closing line.
 tests_run=0
 tests_failed=0
+not_tested=()
 run_ctest() {
   local preset=$1 log
   shift
@@ -55,6 +59,10 @@ run_ctest() {
     tests_failed=$((tests_failed + BASH_REMATCH[1]))
     tests_run=$((tests_run + BASH_REMATCH[2]))
   fi
+  # ctest counts a test that skipped itself as passed.
+  mapfile -t -O ${#not_tested[@]} not_tested < <(
+    grep -a 'NOT TESTED' "build/$preset/Testing/Temporary/LastTest.log" 2>/dev/null |
+      sed "s/^ */not tested ($preset): /")
   if [ $code -eq 0 ]; then echo "$line"; else grep -vE '^ *[0-9]+/[0-9]+ Test .* Passed|^ *Start ' "$log"; fi
   return $code
 }
@@ -96,6 +104,7 @@ else
     # A simulation has one thread; a tenth of the runs shows that much.
     BATON_SIM_RUNS=800 check "tests under tsan" run_ctest tsan -L 'unit|simulation|sanitized'
   fi
+  [ -z "$mutants" ] || check "mutants" scripts/mutants.sh
   check "tidy" tidy
 fi
 
@@ -108,6 +117,10 @@ for log in build/ctest-*.log; do
   grep -hE '\*\*\*|: Failure$|^(FAIL|ERROR): |Error: |invariant broken|^private_|Sanitizer: ' "$log" |
     cut -c 1-300 | tail -n 25
 done
+if [ "${#not_tested[@]}" -gt 0 ]; then
+  printf '%s\n' "${not_tested[@]}"
+  echo "${#not_tested[@]} tests could not run here: NOT TESTED"
+fi
 echo "$((tests_run - tests_failed)) of $tests_run tests and $passed of $total checks passed in $((SECONDS - started)) s"
 if [ "$tests_run" -gt 0 ]; then
   echo "$(( (tests_run - tests_failed) * 100 / tests_run ))% tests passed, $tests_failed tests failed out of $tests_run"

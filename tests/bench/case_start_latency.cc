@@ -10,7 +10,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr uint64_t kSamples = 200;
-constexpr auto kSettle = std::chrono::milliseconds(30);  // As b0_ceiling: the worker is idle again.
+constexpr auto kSettle = std::chrono::milliseconds(30);  // The worker is idle again.
 constexpr auto kOutputPatience = std::chrono::seconds(10);
 
 int64_t wallNanos() {

@@ -10,7 +10,7 @@ namespace baton::bench {
 
 // One measured value, and what it has to be.
 struct Figure {
-  std::string name;  // "p1.tasks_per_s"
+  std::string name;  // "p1.tasks"
   double value = 0;
   std::string unit;
   // The bound that has to be met; the unit's direction tells which side is good.
