@@ -13,6 +13,23 @@
 #include "conf/yaml_file.h"
 
 namespace baton::conf {
+namespace {
+
+// The rule of readTokenFile; `from` names the file.
+Status checkToken(const std::string& token, const std::string& from) {
+  if (token.size() < kTokenCharsMin) {
+    return Error::invalidArgument("{}: the token has {} characters, at least {} are needed", from,
+                                  token.size(), kTokenCharsMin);
+  }
+  const bool plain =
+      std::all_of(token.begin(), token.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+  if (!plain) {
+    return Error::invalidArgument("{}: the token has blanks or characters beyond ASCII", from);
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<std::string> readSecretFile(const std::string& path) {
   struct stat info {};
@@ -30,19 +47,6 @@ Result<std::string> readSecretFile(const std::string& path) {
     return Error::invalidArgument("{}: has several lines, expected one", path);
   }
   return text;
-}
-
-Status checkToken(const std::string& token, const std::string& from) {
-  if (token.size() < kTokenCharsMin) {
-    return Error::invalidArgument("{}: the token has {} characters, at least {} are needed", from,
-                                  token.size(), kTokenCharsMin);
-  }
-  const bool plain =
-      std::all_of(token.begin(), token.end(), [](char c) { return c > 0x20 && c < 0x7f; });
-  if (!plain) {
-    return Error::invalidArgument("{}: the token has blanks or characters beyond ASCII", from);
-  }
-  return {};
 }
 
 Result<std::string> readTokenFile(const std::string& path) {

@@ -16,8 +16,6 @@ Result<std::string> readSecretFile(const std::string& path);
 
 // The same for a token, which is at least kTokenCharsMin printable characters without blanks.
 Result<std::string> readTokenFile(const std::string& path);
-// The rule of readTokenFile for a token from elsewhere; `from` names where.
-Status checkToken(const std::string& token, const std::string& from);
 
 // Writes `secret` and a line break to `path` with mode 0600, in one step (no reader sees half).
 // Errors: Unavailable.

@@ -76,10 +76,10 @@ class EpochStore {
 
   // Takes the row: first ends every other connection of the read-write user (so that no older
   // write can commit any more), then changes the row if its epoch is below claim.epoch and writes
-  // the history line, in one transaction. `kill_writers` false for a clean hand-over.
+  // the history line, in one transaction.
   // Errors: Fenced (the row's epoch is >= claim.epoch; nothing changed), Busy (the row stayed
   // locked for 20 tries of 25 ms), Unavailable.
-  virtual Status bump(const EpochClaim& claim, bool kill_writers) = 0;
+  virtual Status bump(const EpochClaim& claim) = 0;
 
   // Takes the row only if its epoch is exactly claim.prev_epoch: proof that nobody else was
   // active in between. Errors: Fenced as above.

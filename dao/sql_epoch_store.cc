@@ -130,9 +130,9 @@ Status SqlEpochStore::tryBump(const EpochClaim& claim) {
   });
 }
 
-Status SqlEpochStore::bump(const EpochClaim& claim, bool kill_writers) {
+Status SqlEpochStore::bump(const EpochClaim& claim) {
   RETURN_IF_ERROR(connect());
-  const bool kill = kill_writers && !mutant("dao_bump_kills_nobody");
+  const bool kill = !mutant("dao_bump_kills_nobody");
   const BootTime start = SystemClock().bootNow();
   Status status;
   for (int round = 0; round < kBumpTries; ++round) {

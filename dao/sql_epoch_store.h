@@ -15,7 +15,7 @@ class SqlEpochStore final : public EpochStore {
 
   Result<ClusterRow> readCluster() override;
   Result<EpochRow> read() override;
-  Status bump(const EpochClaim& claim, bool kill_writers) override;
+  Status bump(const EpochClaim& claim) override;
   Status reaffirm(const EpochClaim& claim) override;
   Status setState(uint64_t epoch, EpochState state) override;
   Status recordTakeover(const EpochLogRow& phases) override;

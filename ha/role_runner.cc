@@ -65,8 +65,7 @@ void RoleRunner::bump(const StartBump& job) {
 void RoleRunner::runBump(const StartBump& job) {
   stopPoint("before_bump");
   const Result<dao::EpochStore*> opened = store();
-  const Status status =
-      opened.ok() ? (*opened)->bump(job.claim, /*kill_writers=*/true) : opened.status();
+  const Status status = opened.ok() ? (*opened)->bump(job.claim) : opened.status();
   if (status.ok()) {
     logInfo("epoch_bumped", field("epoch", job.claim.epoch), field("prev", job.claim.prev_epoch),
             field("reason", job.claim.reason));

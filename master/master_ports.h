@@ -22,7 +22,6 @@ class MasterPorts final : public api::TaskPort,
  public:
   struct Identity {
     std::string node_id;
-    std::string address;
     std::string cluster;
     std::string cluster_guid;
   };

@@ -20,7 +20,6 @@ struct ActiveOptions {
   std::string node_id;
   Millis heartbeat{30'000};        // H, from the cluster's row.
   Millis watchdog_period{10'000};  // Never more than H/3.
-  int64_t lost_after_beats = 3;    // A runner is lost after so many H of silence.
   bool plain_clients = false;      // heartbeat.plain_clients
   uint64_t running_max = 0;        // Cluster limit of open attempts; 0: none.
   uint64_t queue_max = 1'000'000;  // Live tasks; past it a submit is refused.
@@ -28,7 +27,8 @@ struct ActiveOptions {
   int64_t callback_tries_max = 8;
   uint32_t recover_threads = 4;
 
-  Millis lostAfter() const { return heartbeat * lost_after_beats; }
+  // A runner is lost after so much silence.
+  Millis lostAfter() const { return heartbeat * 3; }
 };
 
 // What the parts of one active term share. Owned by ActiveTerm; outlives its parts.

@@ -11,9 +11,9 @@ build_packages=(
   prometheus-cpp-dev libssl-dev zlib1g-dev
 )
 test_packages=(
-  libgtest-dev libgmock-dev clang-format-14 clang-tidy-14
+  libgtest-dev clang-format-14 clang-tidy-14
   zookeeper default-jre-headless mariadb-server mariadb-client
-  faketime libfaketime curl jq python3 python3-kazoo procps psmisc iproute2
+  libfaketime curl python3
 )
 
 usage() { sed -n '2,4s/^# \{0,1\}//p' "$0"; }

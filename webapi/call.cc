@@ -11,10 +11,10 @@ BootTime bootNow() { return SystemClock().bootNow(); }
 
 }  // namespace
 
-Call::Call(net::HttpRequest request, PathParams params, Role role, const RouteSpec& spec,
+Call::Call(net::HttpRequest request, PathParams params, const RouteSpec& spec,
            net::Responder responder, std::shared_ptr<const ErrorMapper> errors) {
   RequestFacts facts = factsOf(request);
-  state_ = std::make_shared<State>(State{std::move(request), std::move(params), role, spec,
+  state_ = std::make_shared<State>(State{std::move(request), std::move(params), spec,
                                          std::move(responder), std::move(errors), std::move(facts),
                                          bootNow()});
 }

@@ -22,8 +22,8 @@ using PathParams = std::vector<std::pair<std::string_view, std::string>>;
 // any thread. Copies share it. It may outlive the server (callbacks of ports keep it).
 class Call {
  public:
-  Call(net::HttpRequest request, PathParams params, Role role, const RouteSpec& spec,
-       net::Responder responder, std::shared_ptr<const ErrorMapper> errors);
+  Call(net::HttpRequest request, PathParams params, const RouteSpec& spec, net::Responder responder,
+       std::shared_ptr<const ErrorMapper> errors);
 
   const net::HttpRequest& request() const { return state_->request; }
   // Leaves the request without its body: a held call needs no room for it, and none of the
@@ -34,7 +34,6 @@ class Call {
   }
   // The named part of the path; the route has it.
   const std::string& pathParam(std::string_view name) const;
-  Role role() const { return state_->role; }
   const net::Responder& responder() const { return state_->responder; }
 
   void reply(net::HttpResponse response) const;
@@ -48,7 +47,6 @@ class Call {
   struct State {
     net::HttpRequest request;
     PathParams params;
-    Role role;
     RouteSpec spec;  // A copy: the table goes with the server, this may stay longer.
     net::Responder responder;
     std::shared_ptr<const ErrorMapper> errors;

@@ -93,14 +93,14 @@ void RequestGate::handle(net::HttpRequest request, const net::Responder& respond
     responder.reply(std::move(response));
   };
   if (match.spec == nullptr) return refuse(refuseUnrouted(request, match));
-  const Result<Role> role = admit(request, *match.spec);
-  if (!role.ok()) return refuse(errors_->toResponse(role.error(), factsOf(request)));
+  const Status admitted = admit(request, *match.spec);
+  if (!admitted.ok()) return refuse(errors_->toResponse(admitted.error(), factsOf(request)));
   if (badContentType(request, *match.spec)) {
     return refuse(problem(415, "unsupported_media_type",
                           "the body must be JSON; send \"Content-Type: application/json\""));
   }
   (*match.handler)(
-      Call(std::move(request), std::move(match.params), *role, *match.spec, responder, errors_));
+      Call(std::move(request), std::move(match.params), *match.spec, responder, errors_));
 }
 
 net::HttpResponse RequestGate::refuseUnrouted(const net::HttpRequest& request,
@@ -120,14 +120,13 @@ net::HttpResponse RequestGate::refuseUnrouted(const net::HttpRequest& request,
   return response;
 }
 
-Result<Role> RequestGate::admit(const net::HttpRequest& request, const RouteSpec& spec) const {
-  ASSIGN_OR_RETURN(const Role role, authenticator_.require(request, spec.access));
+Status RequestGate::admit(const net::HttpRequest& request, const RouteSpec& spec) const {
+  RETURN_IF_ERROR(authenticator_.require(request, spec.access));
   if (!spec.standby && !cluster_.isActive()) {
     return Error::make(ErrorCode::NotActive, "this master does not lead");
   }
   RETURN_IF_ERROR(checkQuery(request, spec));
-  RETURN_IF_ERROR(checkBody(request, spec));
-  return role;
+  return checkBody(request, spec);
 }
 
 }  // namespace baton::webapi

@@ -30,7 +30,7 @@ class RequestGate {
   net::HttpResponse refuseUnrouted(const net::HttpRequest& request,
                                    const Router::Match& match) const;
   // Errors: what the answer says. The role on success.
-  Result<Role> admit(const net::HttpRequest& request, const RouteSpec& spec) const;
+  Status admit(const net::HttpRequest& request, const RouteSpec& spec) const;
 
   const Router& router_;
   const Authenticator& authenticator_;

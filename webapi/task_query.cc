@@ -29,23 +29,21 @@ void readStatuses(QueryReader& reader, master::api::TaskListQuery& query) {
   std::vector<std::string> words;
   reader.words("status", words);
   for (const std::string& word : words) {
-    const StatusWord status = parseStatusWord(word);
+    const auto meaning = parseStatusWord(word);
     const std::string shown = truncateUtf8(word, 40);
-    if (status.count == 0) {
+    if (!meaning) {
       reader.fail("status", fmt::format("\"{}\" is not a status", shown));
       return;
     }
-    for (uint8_t i = 0; i < status.count; ++i) {
-      auto& statuses = query.statuses;
-      if (std::find(statuses.begin(), statuses.end(), status.statuses[i]) == statuses.end()) {
-        statuses.push_back(status.statuses[i]);
-      }
+    auto& statuses = query.statuses;
+    if (std::find(statuses.begin(), statuses.end(), meaning->status) == statuses.end()) {
+      statuses.push_back(meaning->status);
     }
-    if (status.reason == FailureReason::None) continue;
+    if (meaning->reason == FailureReason::None) continue;
     if (words.size() > 1) {
       reader.fail("status", fmt::format("\"{}\" can't be combined with other statuses", shown));
     } else {
-      query.reason = status.reason;
+      query.reason = meaning->reason;
     }
   }
 }

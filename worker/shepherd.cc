@@ -151,7 +151,7 @@ void Shepherd::onLinkEnded() {
   loop_->post([this] { ended_link_.reset(); });
   promoteWaiting();
   if (idle_timer_ != 0) loop_->cancel(idle_timer_);
-  idle_timer_ = loop_->callAfter(quit_ ? Millis(0) : options_.idle_exit, [this] { checkIdle(); });
+  idle_timer_ = loop_->callAfter(options_.idle_exit, [this] { checkIdle(); });
 }
 
 void Shepherd::onLine(const std::string& line) {
@@ -215,11 +215,6 @@ void Shepherd::handle(const StopRequest& request) {
 
 void Shepherd::handle(const AckRequest& request) { forget(request.key); }
 
-void Shepherd::handle(const QuitRequest&) {
-  quit_ = true;
-  checkIdle();
-}
-
 void Shepherd::onEnded(EndedNote note) {
   const KeyTuple tuple = tupleOf(note.key);
   if (const auto found = attempts_.find(tuple); found != attempts_.end()) {
@@ -244,7 +239,6 @@ void Shepherd::forget(const AttemptKey& key) {
   if (removal_timer_ == 0) {
     removal_timer_ = loop_->callAfter(kRemovalDelay, [this] { removeFolders(); });
   }
-  if (quit_) checkIdle();
 }
 
 // A child does it, many at once: removing folders waits for the disk, and a task may have left
@@ -320,8 +314,7 @@ void Shepherd::compactRecords() {
 
 void Shepherd::checkIdle() {
   idle_timer_ = 0;
-  const bool daemon = link_ != nullptr && !quit_;
-  if (daemon || !attempts_.empty() || !results_.empty() || !waiting_.empty()) {
+  if (link_ != nullptr || !attempts_.empty() || !results_.empty() || !waiting_.empty()) {
     if (link_ == nullptr) {
       idle_timer_ = loop_->callAfter(options_.idle_exit, [this] { checkIdle(); });
     }

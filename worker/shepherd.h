@@ -30,7 +30,7 @@ class Shepherd {
   static Result<std::unique_ptr<Shepherd>> create(ShepherdOptions options);
   ~Shepherd();
 
-  // Serves until it has been idle for long enough or was told to quit.
+  // Serves until it has been idle for long enough.
   void run();
 
  private:
@@ -48,7 +48,6 @@ class Shepherd {
   void handle(const StartRequest& request);
   void handle(const StopRequest& request);
   void handle(const AckRequest& request);
-  void handle(const QuitRequest& request);
 
   void onEnded(EndedNote note);
   void send(const ShepherdNote& note);
@@ -82,7 +81,6 @@ class Shepherd {
   std::unique_ptr<ShepherdLink> ended_link_;  // Kept until its own callback has returned.
   std::deque<FileDescriptor> waiting_;        // Newer connections: the old one is read first.
   bool greeted_ = false;                      // The daemon has got the whole picture.
-  bool quit_ = false;
   bool reap_due_ = false;
   std::vector<std::string> removals_;  // Folders of attempts that are over.
   pid_t remover_ = 0;                  // The child that removes some, or 0.

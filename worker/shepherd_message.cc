@@ -135,7 +135,6 @@ Json toJson(const StopRequest& request) {
   return json;
 }
 Json toJson(const AckRequest& request) { return messageOf("ack", request.key); }
-Json toJson(const QuitRequest&) { return messageOf("quit"); }
 Json toJson(const StartedNote& note) { return startedToJson(note); }
 Json toJson(const EndedNote& note) { return endedToJson(note); }
 Json toJson(const RefusedNote& note) {
@@ -203,7 +202,6 @@ Result<ShepherdRequest> parseShepherdRequest(std::string_view line) {
   std::string op;
   ASSIGN_OR_RETURN(const Json json, parseMessage(line, op));
   if (op == "start") return readStart(json);
-  if (op == "quit") return ShepherdRequest(QuitRequest{});
   JsonReader reader(json);
   if (op == "hello") {
     HelloRequest request;
@@ -225,7 +223,7 @@ Result<ShepherdRequest> parseShepherdRequest(std::string_view line) {
     RETURN_IF_ERROR(reader.finishTolerant());
     return ShepherdRequest(std::move(request));
   }
-  return Error::invalidArgument("op is \"{}\", expected hello, start, stop, ack or quit", op);
+  return Error::invalidArgument("op is \"{}\", expected hello, start, stop or ack", op);
 }
 
 Result<ShepherdNote> parseShepherdNote(std::string_view line) {

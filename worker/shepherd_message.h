@@ -41,10 +41,7 @@ struct StopRequest {
 struct AckRequest {
   AttemptKey key;
 };
-// End when nothing runs and nothing is kept.
-struct QuitRequest {};
-using ShepherdRequest =
-    std::variant<HelloRequest, StartRequest, StopRequest, AckRequest, QuitRequest>;
+using ShepherdRequest = std::variant<HelloRequest, StartRequest, StopRequest, AckRequest>;
 
 // From the shepherd: the process runs.
 struct StartedNote {

@@ -23,7 +23,7 @@ int runMaster(const conf::MasterConfig& config, SystemClock& clock, dao::Databas
       {clock, database, webhooks, metrics, config.engine.callback.secret},
       activeOptionsOf(config.engine, config.node_id, heartbeat));
   master::MasterPorts ports(clock, database, service, metrics,
-                            {config.node_id, "", cluster.name, cluster.guid});
+                            {config.node_id, cluster.name, cluster.guid});
   webapi::WebServer web({ports, ports, ports, ports, ports},
                         {.host = config.http.host,
                          .port = static_cast<uint16_t>(config.http.port),

@@ -98,7 +98,7 @@ Status serve(const conf::StandaloneConfig& config, Prepared& prepared, SignalWai
       {clock, database, webhooks, metrics, config.engine.callback.secret},
       activeOptionsOf(config.engine, kNode, prepared.heartbeat));
   master::MasterPorts ports(clock, database, service, metrics,
-                            {kNode, "", prepared.cluster.name, prepared.cluster.guid});
+                            {kNode, prepared.cluster.name, prepared.cluster.guid});
   webapi::WebServer web({ports, ports, ports, ports, ports},
                         {.host = config.http.host,
                          .port = static_cast<uint16_t>(config.http.port),

@@ -17,30 +17,6 @@ int64_t readClock(clockid_t id) {
 WallTime SystemClock::wallNow() const { return WallTime(Micros(readClock(CLOCK_REALTIME))); }
 BootTime SystemClock::bootNow() const { return BootTime(Micros(readClock(CLOCK_BOOTTIME))); }
 
-FakeClock::FakeClock(int64_t wall_us, int64_t boot_us)
-    : wall_(Micros(wall_us)), boot_(Micros(boot_us)) {}
-
-WallTime FakeClock::wallNow() const {
-  std::lock_guard lock(mutex_);
-  return wall_;
-}
-
-BootTime FakeClock::bootNow() const {
-  std::lock_guard lock(mutex_);
-  return boot_;
-}
-
-void FakeClock::advance(Micros by) {
-  std::lock_guard lock(mutex_);
-  wall_ += by;
-  boot_ += by;
-}
-
-void FakeClock::stepWall(Micros by) {
-  std::lock_guard lock(mutex_);
-  wall_ += by;
-}
-
 std::string formatRfc3339(WallTime time) {
   const auto days = std::chrono::floor<std::chrono::days>(time.time_since_epoch());
   const std::chrono::year_month_day date{std::chrono::sys_days(days)};

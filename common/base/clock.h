@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 namespace baton {
@@ -49,22 +48,6 @@ class SystemClock final : public Clock {
  public:
   WallTime wallNow() const override;
   BootTime bootNow() const override;
-};
-
-// A clock that a test moves by hand; wall and boot time move together unless stepWall is called.
-class FakeClock final : public Clock {
- public:
-  explicit FakeClock(int64_t wall_us = 1'700'000'000'000'000, int64_t boot_us = 1'000'000'000);
-  WallTime wallNow() const override;
-  BootTime bootNow() const override;
-  void advance(Micros by);
-  // Moves wall time alone, as an operator or NTP would.
-  void stepWall(Micros by);
-
- private:
-  mutable std::mutex mutex_;
-  WallTime wall_;
-  BootTime boot_;
 };
 
 // RFC 3339 in UTC with microseconds as needed: "2026-11-29T12:00:00Z", "…:00.250Z".

@@ -54,10 +54,6 @@ void logLine(LogLevel level, std::string_view event, LogField<T>... fields) {
 }
 
 template <typename... T>
-void logDebug(std::string_view event, LogField<T>... fields) {
-  logLine(LogLevel::Debug, event, fields...);
-}
-template <typename... T>
 void logInfo(std::string_view event, LogField<T>... fields) {
   logLine(LogLevel::Info, event, fields...);
 }

@@ -53,8 +53,4 @@ int64_t Random::between(int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(engine_);
 }
 
-bool Random::chance(double probability) {
-  return std::uniform_real_distribution<double>(0.0, 1.0)(engine_) < probability;
-}
-
 }  // namespace baton

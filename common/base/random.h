@@ -21,8 +21,6 @@ class Random {
 
   // Uniform in [low, high], both included.
   int64_t between(int64_t low, int64_t high);
-  // True with the given probability (0..1).
-  bool chance(double probability);
   uint64_t next() { return engine_(); }
 
  private:

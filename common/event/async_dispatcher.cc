@@ -90,7 +90,6 @@ void AsyncDispatcher::runPendingForTest() {
 }
 
 void AsyncDispatcher::run(std::stop_token stop) {
-  thread_id_.store(std::this_thread::get_id());
   while (!stop.stop_requested()) {
     std::vector<Event> events = takeEvents(stop);
     runBursts(events);

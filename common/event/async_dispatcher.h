@@ -48,7 +48,6 @@ class AsyncDispatcher final : public Service {
   // Runs `first` before anything that waits.
   void resume(Event first);
 
-  bool onThread() const { return std::this_thread::get_id() == thread_id_.load(); }
   size_t queueLength() const;
   // Rises with every event and timer, and while there are none; a watchdog sees that the thread is
   // alive, however much waits for it.
@@ -85,7 +84,6 @@ class AsyncDispatcher final : public Service {
   const Event after_burst_;
 
   std::atomic<uint64_t> progress_{0};
-  std::atomic<std::thread::id> thread_id_{};
 
   mutable std::mutex mutex_;
   // Signalled when: an event is posted, the thread shall stop, a freeze ends.

@@ -1,6 +1,7 @@
 #include "common/model/task_status.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace baton {
@@ -31,26 +32,23 @@ struct ForeignWord {
   std::string_view word;
   StatusWord meaning;
 };
-constexpr StatusWord one(TaskStatus status, FailureReason reason = FailureReason::None) {
-  return {{status, status}, 1, reason};
-}
 constexpr std::array kForeignWords{
-    ForeignWord{"待调度", one(TaskStatus::Created)},
-    ForeignWord{"待分配", one(TaskStatus::Queued)},
-    ForeignWord{"已分配", one(TaskStatus::Dispatched)},
-    ForeignWord{"已领取", one(TaskStatus::Dispatched)},
-    ForeignWord{"参数检查错误", one(TaskStatus::Failed, FailureReason::BadSpec)},
-    ForeignWord{"资源准备失败", one(TaskStatus::Failed, FailureReason::ResourceFailed)},
-    ForeignWord{"执行中", one(TaskStatus::Running)},
-    ForeignWord{"杀死", one(TaskStatus::Terminated)},
-    ForeignWord{"执行失败", one(TaskStatus::Failed)},
-    ForeignWord{"失败重试", one(TaskStatus::Retrying)},
-    ForeignWord{"执行成功", one(TaskStatus::Finished)},
-    ForeignWord{"忽略失败", one(TaskStatus::Failed)},
-    ForeignWord{"PENDING", one(TaskStatus::Created)},
-    ForeignWord{"SUCCESS", one(TaskStatus::Finished)},
-    ForeignWord{"CANCELLED", one(TaskStatus::Terminated)},
-    ForeignWord{"TIMEOUT", one(TaskStatus::Failed, FailureReason::Timeout)},
+    ForeignWord{"待调度", {TaskStatus::Created}},
+    ForeignWord{"待分配", {TaskStatus::Queued}},
+    ForeignWord{"已分配", {TaskStatus::Dispatched}},
+    ForeignWord{"已领取", {TaskStatus::Dispatched}},
+    ForeignWord{"参数检查错误", {TaskStatus::Failed, FailureReason::BadSpec}},
+    ForeignWord{"资源准备失败", {TaskStatus::Failed, FailureReason::ResourceFailed}},
+    ForeignWord{"执行中", {TaskStatus::Running}},
+    ForeignWord{"杀死", {TaskStatus::Terminated}},
+    ForeignWord{"执行失败", {TaskStatus::Failed}},
+    ForeignWord{"失败重试", {TaskStatus::Retrying}},
+    ForeignWord{"执行成功", {TaskStatus::Finished}},
+    ForeignWord{"忽略失败", {TaskStatus::Failed}},
+    ForeignWord{"PENDING", {TaskStatus::Created}},
+    ForeignWord{"SUCCESS", {TaskStatus::Finished}},
+    ForeignWord{"CANCELLED", {TaskStatus::Terminated}},
+    ForeignWord{"TIMEOUT", {TaskStatus::Failed, FailureReason::Timeout}},
 };
 
 std::string upperAscii(std::string_view word) {
@@ -152,21 +150,19 @@ std::string_view toString(WaitingCode code) {
       return "window";
     case WaitingCode::RetryDelay:
       return "retry_delay";
-    case WaitingCode::NotLeader:
-      return "not_leader";
   }
   return "";
 }
 
-StatusWord parseStatusWord(std::string_view word) {
+std::optional<StatusWord> parseStatusWord(std::string_view word) {
   const std::string upper = upperAscii(word);
   for (size_t i = 0; i < kStatusNames.size(); ++i) {
-    if (kStatusNames[i] == upper) return one(static_cast<TaskStatus>(i));
+    if (kStatusNames[i] == upper) return StatusWord{static_cast<TaskStatus>(i)};
   }
   for (const ForeignWord& foreign : kForeignWords) {
     if (foreign.word == upper) return foreign.meaning;
   }
-  return {};
+  return std::nullopt;
 }
 
 std::optional<Priority> parsePriority(std::string_view word) {

@@ -1,14 +1,13 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace baton {
 
-// The integers of all enumerations here are a storage format: never renumbered, new ones only at
-// the end. Names and meanings: docs/glossary.md.
+// Where an enumeration here has integers they are a storage format: never renumbered, new ones only
+// at the end. Names and meanings: docs/glossary.md.
 enum class TaskStatus : uint8_t {
   Created = 0,      // Accepted; waits for time, dependencies, an event or a hold to end.
   Queued = 1,       // May run now; waits for the picker.
@@ -56,21 +55,22 @@ enum class StopCause : uint8_t { None = 0, Stop = 1, Run = 2, Timeout = 3 };
 enum class Priority : uint8_t { Low = 0, Normal = 1, High = 2, Critical = 3 };
 inline constexpr size_t kPriorityCount = 4;
 
+// Why a task is not running yet.
 enum class WaitingCode : uint8_t {
   None,
-  Dependency,
   NotBefore,
-  Event,
   Hold,
   NoRunnerMatches,
   AllRunnersBusy,
+  ClusterLimit,
+  RetryDelay,
+  // Reserved for flows and flow control: nothing waits for these yet.
+  Dependency,
+  Event,
   GroupLimit,
   FlowLimit,
-  ClusterLimit,
   HostExcluded,
   Window,
-  RetryDelay,
-  NotLeader,
 };
 
 bool isTerminal(TaskStatus status);
@@ -88,14 +88,14 @@ std::string_view toString(StopCause cause);       // "stop"; empty for None
 std::string_view toString(Priority priority);     // "normal"
 std::string_view toString(WaitingCode code);      // "all_runners_busy"; empty for None
 
-// Accepts the name in any case, and other schedulers' words ("pending", "执行中", …). A word may
-// stand for several statuses; empty if the word is unknown.
+// What a word for a status means.
 struct StatusWord {
-  std::array<TaskStatus, 2> statuses{};
-  uint8_t count = 0;
+  TaskStatus status = TaskStatus::Created;
   FailureReason reason = FailureReason::None;  // Set where the word names a reason too.
 };
-StatusWord parseStatusWord(std::string_view word);
+// Accepts the name in any case, and other schedulers' words ("pending", "执行中", …). Nothing if
+// the word is unknown.
+std::optional<StatusWord> parseStatusWord(std::string_view word);
 std::optional<Priority> parsePriority(std::string_view word);
 std::optional<FailureReason> parseFailureReason(std::string_view word);
 

@@ -110,7 +110,7 @@ Status LocalFailover::takeRole(const std::stop_token& stop) {
   claim.address = options_.address;
   claim.reason = row.epoch == 0 ? "first" : "restart";
   stopPoint("before_bump");
-  RETURN_IF_ERROR(rows->bump(claim, /*kill_writers=*/true));
+  RETURN_IF_ERROR(rows->bump(claim));
   stopPoint("after_bump");
   const BootTime bumped = clock_.bootNow();
   leadership_ = {};

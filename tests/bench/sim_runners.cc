@@ -90,7 +90,6 @@ class SimRunners::Slot {
     nonce_ = nonce;
     ended_ = true;
     ++owner_.executed_[std::stoull(task_)];
-    ++owner_.executed_count_;
   }
 
   SimRunners& owner_;

@@ -34,7 +34,6 @@ class SimRunners {
   void stop();
   // Orders that were carried out, by task. After stop().
   const std::unordered_map<uint64_t, uint32_t>& executed() const { return executed_; }
-  uint64_t executedSoFar() const { return executed_count_.load(); }
   // Answers that were no 200, or none at all. After stop().
   uint64_t failures() const { return failures_; }
 
@@ -47,7 +46,6 @@ class SimRunners {
   std::unique_ptr<net::Resolver> resolver_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::unordered_map<uint64_t, uint32_t> executed_;
-  std::atomic<uint64_t> executed_count_{0};
   uint64_t failures_ = 0;
   bool stopping_ = false;  // The loop's.
   NamedThread thread_;

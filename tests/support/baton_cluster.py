@@ -13,7 +13,6 @@ is set."""
 import http.client
 import os
 import secrets
-import socket
 import subprocess
 import threading
 import unittest
@@ -27,8 +26,6 @@ from task_ledger import Ledger
 __all__ = ["Answer", "Cluster", "DrillCase", "Ledger", "RequestFailed", "Rest", "Runner",
            "Standalone", "TERMINAL", "Timeout", "boot_now", "eventually", "free_port", "is_alive",
            "long_run", "process_state"]
-
-_environment = environment_of
 
 
 def long_run():
@@ -134,14 +131,6 @@ class Cluster(Programs):
 
     def zk_status(self):
         return self._script("private_zookeeper.sh", "status", self.file("zk"))
-
-    def zk_word(self, word, member=1):
-        """The answer to a four-letter word."""
-        with open(self.file("zk", str(member), "port")) as file:
-            port = int(file.read())
-        with socket.create_connection(("127.0.0.1", port), 3) as link:
-            link.sendall(word.encode())
-            return b"".join(iter(lambda: link.recv(65536), b"")).decode()
 
     def start_db(self):
         self._script("private_mariadb.sh", "start", self.file("db"),

@@ -89,14 +89,6 @@ class Programs:
             file.write(",".join(points))
         os.rename(written, self._stop_file(node))
 
-    def disarm(self, node):
-        """False if the stop point was reached before."""
-        try:
-            os.unlink(self._stop_file(node))
-            return True
-        except FileNotFoundError:
-            return False
-
     def await_stop(self, node, timeout=10.0):
         eventually(lambda: self.stopped(node), timeout, f"the halt of {node} at its stop point",
                    pause=0.002)

@@ -1,6 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,10 +26,6 @@ class FakeEpochTable {
   void failWith(std::optional<ErrorCode> code) {
     locked([&] { failure_ = code; });
   }
-  // The next bump is committed, but its answer is lost.
-  void loseNextBumpReply() {
-    locked([&] { lose_bump_reply_ = true; });
-  }
   // Another master takes the row, without any election.
   void stealRow(uint64_t epoch) {
     locked([&] {
@@ -43,6 +43,24 @@ class FakeEpochTable {
   void setRow(const dao::EpochRow& row) {
     locked([&] { row_ = row; });
   }
+  // Looks at the condition behind every use of the row by a store: who leads reads it all the
+  // time. False if it does not hold within `limit`.
+  bool await(const std::function<bool()>& condition, Millis limit) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      const uint64_t seen = uses_;
+      lock.unlock();
+      if (condition()) return true;
+      lock.lock();
+      if (!used_.wait_until(lock, end, [&] { return uses_ != seen; })) return false;
+    }
+  }
+  // Waits for so many more uses.
+  bool awaitUses(uint64_t more, Millis limit) {
+    std::unique_lock lock(mutex_);
+    return used_.wait_for(lock, limit, [&, until = uses_ + more] { return uses_ >= until; });
+  }
 
  private:
   friend class FakeEpochStore;
@@ -51,16 +69,25 @@ class FakeEpochTable {
     const std::lock_guard lock(mutex_);
     return f();
   }
+  // Of a store.
+  template <typename F>
+  std::invoke_result_t<F> use(F f) {
+    const std::lock_guard lock(mutex_);
+    ++uses_;
+    used_.notify_all();
+    return f();
+  }
   Status failureStatus() const {
     return failure_ ? Status(Error(*failure_, "the fake database is out of order")) : Status();
   }
 
   mutable std::mutex mutex_;
+  std::condition_variable used_;  // Signalled when uses_ rises.
+  uint64_t uses_ = 0;             // Guarded by mutex_, as all below.
   dao::EpochRow row_;
   dao::ClusterRow cluster_;
   std::vector<dao::EpochClaim> bumps_;
   std::optional<ErrorCode> failure_;
-  bool lose_bump_reply_ = false;
 };
 
 // A store on a FakeEpochTable, which outlives it.
@@ -69,30 +96,29 @@ class FakeEpochStore final : public dao::EpochStore {
   explicit FakeEpochStore(FakeEpochTable& table) : table_(table) {}
 
   Result<dao::ClusterRow> readCluster() override {
-    return table_.locked([&]() -> Result<dao::ClusterRow> {
+    return table_.use([&]() -> Result<dao::ClusterRow> {
       RETURN_IF_ERROR(table_.failureStatus());
       return table_.cluster_;
     });
   }
   Result<dao::EpochRow> read() override {
-    return table_.locked([&]() -> Result<dao::EpochRow> {
+    return table_.use([&]() -> Result<dao::EpochRow> {
       RETURN_IF_ERROR(table_.failureStatus());
       dao::EpochRow row = table_.row_;
       row.cluster_guid = table_.cluster_.guid;
       return row;
     });
   }
-  Status bump(const dao::EpochClaim& claim, bool) override {
-    return table_.locked([&]() -> Status {
+  Status bump(const dao::EpochClaim& claim) override {
+    return table_.use([&]() -> Status {
       RETURN_IF_ERROR(table_.failureStatus());
       if (table_.row_.epoch >= claim.epoch) return fenced();
       store(claim);
-      if (!std::exchange(table_.lose_bump_reply_, false)) return {};
-      return Error::unavailable("the answer got lost");
+      return {};
     });
   }
   Status reaffirm(const dao::EpochClaim& claim) override {
-    return table_.locked([&]() -> Status {
+    return table_.use([&]() -> Status {
       RETURN_IF_ERROR(table_.failureStatus());
       if (table_.row_.epoch != claim.prev_epoch) return fenced();
       store(claim);
@@ -100,7 +126,7 @@ class FakeEpochStore final : public dao::EpochStore {
     });
   }
   Status setState(uint64_t epoch, dao::EpochState state) override {
-    return table_.locked([&]() -> Status {
+    return table_.use([&]() -> Status {
       RETURN_IF_ERROR(table_.failureStatus());
       if (table_.row_.epoch != epoch) return fenced();
       table_.row_.state = state;
@@ -109,7 +135,7 @@ class FakeEpochStore final : public dao::EpochStore {
   }
   Status recordTakeover(const dao::EpochLogRow&) override { return {}; }
   Result<std::vector<dao::EpochLogRow>> history(uint32_t limit) override {
-    return table_.locked([&]() -> Result<std::vector<dao::EpochLogRow>> {
+    return table_.use([&]() -> Result<std::vector<dao::EpochLogRow>> {
       std::vector<dao::EpochLogRow> rows;
       for (auto it = table_.bumps_.rbegin(); it != table_.bumps_.rend() && rows.size() < limit;
            ++it) {

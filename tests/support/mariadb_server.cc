@@ -7,7 +7,7 @@
 #include <fstream>
 #include <system_error>
 
-namespace baton::testsupport {
+namespace baton::test {
 namespace {
 
 // Runs a shell command; its output is the error's message.
@@ -95,4 +95,4 @@ Status MariadbServer::restart() {
   return script("start");
 }
 
-}  // namespace baton::testsupport
+}  // namespace baton::test

@@ -7,7 +7,7 @@
 #include "common/base/status.h"
 #include "dao/database.h"
 
-namespace baton::testsupport {
+namespace baton::test {
 
 // A private MariaDB server of one test program (scripts/private_mariadb.sh) in a temporary folder.
 // The destructor ends it and removes the folder.
@@ -41,4 +41,4 @@ class MariadbServer {
   const std::filesystem::path dir_;
 };
 
-}  // namespace baton::testsupport
+}  // namespace baton::test

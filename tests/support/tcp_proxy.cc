@@ -159,11 +159,7 @@ bool TcpProxy::readInto(int fd, Pipe& pipe, const Controls& controls, bool from_
     return true;
   }
   const auto size = static_cast<size_t>(got);
-  if (from_server && controls.swallow) {
-    bytes_swallowed_ += size;
-    return true;
-  }
-  if (!from_server) bytes_to_server_ += size;
+  if (from_server && controls.swallow) return true;
   pipe.chunks.push_back({clock_.bootNow() + controls.delay, std::string(buffer.data(), size)});
   return true;
 }

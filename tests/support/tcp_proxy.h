@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -36,9 +35,6 @@ class TcpProxy {
   void delay(Millis time);
   // What the server says from now on is dropped; what the client says still arrives.
   void swallowReplies();
-
-  uint64_t bytesToServer() const { return bytes_to_server_; }
-  uint64_t bytesSwallowed() const { return bytes_swallowed_; }
 
  private:
   enum class Mode : uint8_t { Pass, Cut, Silent };
@@ -76,8 +72,6 @@ class TcpProxy {
   FileDescriptor listener_;
   FileDescriptor wake_;  // An eventfd: the controls changed.
   uint16_t port_ = 0;
-  std::atomic<uint64_t> bytes_to_server_{0};
-  std::atomic<uint64_t> bytes_swallowed_{0};
   std::list<Connection> connections_;  // The thread's.
 
   std::mutex mutex_;

@@ -116,12 +116,11 @@ class TermRig final : private master::WriterListener {
   std::string bug;
   Epoch higher_epoch = 0;
   bool may_act = true;  // What the election would say.
-  int outages = 0;
 
  private:
   void onWriterFenced() override { fenced = true; }
   void onWriterBug(const std::string& what) override { bug = what; }
-  void onDatabaseOutage(const Error&) override { ++outages; }
+  void onDatabaseOutage(const Error&) override {}
   void onDatabaseBack(Micros gap) override {
     dispatcher.post([this, gap] { watchdog.onGap(gap); });
   }

@@ -55,7 +55,7 @@ class Bench {
     require(database_.initCluster({.name = "bench", .guid = "g"}).status());
     dao::EpochClaim claim;
     claim.epoch = 1;
-    require(database_.makeEpochStore()->bump(claim, false));
+    require(database_.makeEpochStore()->bump(claim));
     write("insertTasks", [](FencedTxn& txn, TaskId from, TaskId to) {
       std::vector<TaskRecord> rows;
       for (TaskId id = from; id < to; ++id) rows.push_back(benchTask(id));
@@ -153,13 +153,13 @@ int benchMain(int argc, char** argv) {
   const bool mysql = argc > 1 && std::string(argv[1]) == "mysql";
   const uint64_t tasks = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 100'000;
   const uint64_t batch = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1'000;
-  std::unique_ptr<testsupport::MariadbServer> server;
+  std::unique_ptr<test::MariadbServer> server;
   dao::DatabaseOptions options;
   std::string folder = (std::filesystem::temp_directory_path() / "baton-bench-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) return 1;
   options.path = folder + "/bench.db";
   if (mysql) {
-    auto started = testsupport::MariadbServer::start();
+    auto started = test::MariadbServer::start();
     require(started.status());
     server = std::move(*started);
     options = server->options();

@@ -7,8 +7,8 @@
 namespace baton::dao {
 namespace {
 
-std::unique_ptr<testsupport::MariadbServer>& serverSlot() {
-  static std::unique_ptr<testsupport::MariadbServer> server;
+std::unique_ptr<test::MariadbServer>& serverSlot() {
+  static std::unique_ptr<test::MariadbServer> server;
   return server;
 }
 
@@ -20,6 +20,8 @@ class StopServer final : public testing::Environment {
 const testing::Environment* const kStopServer =
     testing::AddGlobalTestEnvironment(new StopServer);  // Owned by GoogleTest.
 
+}  // namespace
+
 std::shared_ptr<SqlBackend> makeBackend(const DatabaseOptions& options) {
   if (options.kind == DatabaseOptions::Kind::Sqlite) {
     return std::make_shared<SqliteBackend>(options.path);
@@ -27,11 +29,9 @@ std::shared_ptr<SqlBackend> makeBackend(const DatabaseOptions& options) {
   return std::make_shared<MysqlBackend>(options);
 }
 
-}  // namespace
-
-testsupport::MariadbServer& sharedServer() {
+test::MariadbServer& sharedServer() {
   if (serverSlot() == nullptr) {
-    auto started = testsupport::MariadbServer::start();
+    auto started = test::MariadbServer::start();
     if (!started.ok()) {
       ADD_FAILURE() << started.error().text();
       std::abort();
@@ -164,7 +164,7 @@ void DaoContract::SetUp() {
   writer_ = database_->makeWriter();
   reader_ = database_->makeReader();
   epochs_ = database_->makeEpochStore();
-  ASSERT_OK(epochs_->bump(claimOf(1, 0), false));
+  ASSERT_OK(epochs_->bump(claimOf(1, 0)));
 }
 
 void DaoContract::TearDown() {
@@ -205,7 +205,7 @@ void DaoContract::insert(const std::vector<TaskRecord>& tasks) {
 }
 
 void DaoContract::bumpTo(uint64_t epoch) {
-  EXPECT_OK(database_->makeEpochStore()->bump(claimOf(epoch, epoch - 1), true));
+  EXPECT_OK(database_->makeEpochStore()->bump(claimOf(epoch, epoch - 1)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Sqlite, DaoContract, testing::Values(DatabaseOptions::Kind::Sqlite));

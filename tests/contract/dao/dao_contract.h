@@ -14,7 +14,10 @@
 namespace baton::dao {
 
 // The server of this program, started at the first use.
-testsupport::MariadbServer& sharedServer();
+test::MariadbServer& sharedServer();
+
+// Connections past the interface, of whomever the options name.
+std::shared_ptr<SqlBackend> makeBackend(const DatabaseOptions& options);
 
 // Records with every member set to something of its own.
 TaskRecord sampleTask(TaskId id);

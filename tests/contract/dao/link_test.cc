@@ -114,7 +114,7 @@ TEST_P(DaoLink, BumpWithLostReplyKnowsThatItWon) {
   const auto store = through(proxy)->makeEpochStore();
   ASSERT_OK(store->read());
   proxy.cutNextCommit(CuttingProxy::Cut::LoseReply);
-  EXPECT_OK(store->bump(claimOf(2, 1), true));
+  EXPECT_OK(store->bump(claimOf(2, 1)));
   EXPECT_TRUE(proxy.hasCut());
   EXPECT_EQ(epochs_->read()->epoch, 2u);
 }
@@ -125,10 +125,10 @@ TEST_P(DaoLink, BumpWithLostRequestIsNotBelieved) {
   const auto store = through(proxy)->makeEpochStore();
   ASSERT_OK(store->read());
   proxy.cutNextCommit(CuttingProxy::Cut::LoseRequest);
-  const Status lost = store->bump(claimOf(2, 1), true);
+  const Status lost = store->bump(claimOf(2, 1));
   EXPECT_FALSE(lost.ok());
   EXPECT_TRUE(proxy.hasCut());
-  EXPECT_OK(store->bump(claimOf(2, 1), true));
+  EXPECT_OK(store->bump(claimOf(2, 1)));
   EXPECT_EQ(epochs_->read()->epoch, 2u);
 }
 
@@ -202,7 +202,7 @@ TEST_P(DaoLink, ReadOnlyServerIsStorageFull) {
   insert({sampleTask(1)});
   ASSERT_OK(sharedServer().admin("SET GLOBAL read_only=1"));
   EXPECT_CODE(writer_->begin(1, 50), StorageFull);
-  EXPECT_CODE(epochs_->bump(claimOf(2, 1), false), StorageFull);
+  EXPECT_CODE(epochs_->bump(claimOf(2, 1)), StorageFull);
   EXPECT_OK(epochs_->read());
   EXPECT_OK(epochs_->readCluster());
   EXPECT_OK(epochs_->history(5));

@@ -27,11 +27,6 @@ void FakeMaster::answerWith(int status) {
   status_ = status;
 }
 
-void FakeMaster::setInterval(int64_t ms) {
-  std::lock_guard lock(mutex_);
-  interval_ms_ = ms;
-}
-
 void FakeMaster::submit(Order order) {
   std::lock_guard lock(mutex_);
   orders_.push_back(std::move(order));
@@ -88,7 +83,7 @@ HeartbeatReply FakeMaster::reply(const HeartbeatRequest& request) {
                        .seq = request.seq.value_or(0),
                        .command = Command::GoOn,
                        .order = {},
-                       .interval_ms = interval_ms_};
+                       .interval_ms = 200};
   if (request.status == RunnerStatus::Running) {
     if (stops_.contains(request.current.task_id)) reply.command = Command::Reset;
     return reply;

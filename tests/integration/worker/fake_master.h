@@ -27,7 +27,6 @@ class FakeMaster {
   void lead(bool active, Epoch epoch);
   void answerWith(int status);      // All heartbeats; 0: as the protocol says.
   void refuseOptional(int status);  // Heartbeats with outputs or a command.
-  void setInterval(int64_t ms);
   void submit(Order order);
   void stopAttempt(TaskId task);
 
@@ -53,7 +52,6 @@ class FakeMaster {
   int status_ = 0;
   int status_of_optional_ = 0;
   size_t refusals_ = 0;
-  int64_t interval_ms_ = 200;
   std::deque<Order> orders_;
   std::map<std::string, Order> open_;  // By runner: sent, and not known to have ended.
   std::set<TaskId> stops_;

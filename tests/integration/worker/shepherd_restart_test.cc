@@ -207,11 +207,13 @@ TEST_F(ShepherdRestartTest, ASecondShepherdIsRefused) {
 
 // It goes when nobody needs it, and not while it holds a result.
 TEST_F(ShepherdRestartTest, EndsItselfWhenItIsNotNeeded) {
-  client_->send(QuitRequest{});
+  kill(shepherd_pid_, SIGKILL);
+  waitpid(shepherd_pid_, nullptr, 0);
+  launch_.idle_exit = Millis(50);
+  launch();
   client_.reset();
   awaitOutside("its end", [this] { return !*isShepherdAlive(dir_.get()); });
   waitpid(shepherd_pid_, nullptr, 0);
-  launch_.idle_exit = Millis(50);
   launch();
   acknowledge_ = false;
   run(shell(1, "exit 3"));

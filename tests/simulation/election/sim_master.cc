@@ -1,4 +1,5 @@
 #include "tests/simulation/election/sim_master.h"
+#include "tests/support/chance.h"
 
 #include <fmt/format.h>
 
@@ -171,7 +172,8 @@ void SimMaster::bump(const ha::StartBump& job) {
       database_.row.incarnation = config_.self.incarnation;
       database_.bumps.push_back(job.claim);
       database_.bumped_at = world_.now();
-      if (world_.random.chance(0.05)) reply.error = ErrorCode::Unavailable;  // Lost in the commit.
+      if (test::chance(world_.random, 0.05))
+        reply.error = ErrorCode::Unavailable;  // Lost in the commit.
     }
     later(world_.between(200, 5000), [this, reply] { post(reply); });
   });

@@ -1,4 +1,5 @@
 #include "tests/simulation/election/sim_zookeeper.h"
+#include "tests/support/chance.h"
 
 #include <algorithm>
 
@@ -112,7 +113,7 @@ void SimCoordinator::tryConnect() {
   connected_ = true;
   last_delivery_ = last_arrival_ = world_.now();
   last_wait_ = 0;
-  lag_ = world_.random.chance(0.3) ? world_.between(0, 400'000) : world_.between(0, 5000);
+  lag_ = test::chance(world_.random, 0.3) ? world_.between(0, 400'000) : world_.between(0, 5000);
   if (session_ == 0) {
     session_ = zookeeper_.openSession(
         [this, g = generation_] { return !dead_ && g == generation_ && connected_ && running_(); });
@@ -218,7 +219,7 @@ void SimCoordinator::request(bool write, const std::function<ha::Event(CoordCode
   std::erase_if(in_flight_, [](const auto& f) { return f->answered; });
   if (!connected_) return;  // Swallowed by a link that is cut but not yet noticed.
   last_arrival_ = std::max(last_arrival_ + Micros(1), world_.now() + world_.between(200, 5000));
-  const bool survives_cut = world_.random.chance(0.5);
+  const bool survives_cut = test::chance(world_.random, 0.5);
   world_.after(last_arrival_ - world_.now(),
                [this, flight, apply = std::move(apply), write, survives_cut,
                 connection = connection_, session = session_] {

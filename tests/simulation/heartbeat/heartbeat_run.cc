@@ -1,4 +1,5 @@
 #include "tests/simulation/heartbeat/heartbeat_run.h"
+#include "tests/support/chance.h"
 
 #include <fmt/format.h>
 
@@ -78,7 +79,7 @@ void HeartbeatRun::takeOver() {
   master::ActiveOptions options;
   options.heartbeat = kH;
   options.recover_threads = 1;
-  options.running_max = world_.random.chance(0.2) ? 3 : 0;
+  options.running_max = test::chance(world_.random, 0.2) ? 3 : 0;
   auto term = std::make_unique<SimTerm>(
       world_, TermRig::Setup{clock_, database_, metrics_, webhooks_, options, epoch});
   SimTerm* self = term.get();
@@ -112,8 +113,8 @@ SimTerm* HeartbeatRun::leader() {
 std::optional<Micros> HeartbeatRun::passage(const SimWorker& worker) {
   if (!worker.linkUp()) return std::nullopt;
   if (!chaos() || !scenario_.bad_network) return world_.between(100, 2'000);
-  if (world_.random.chance(0.08)) return std::nullopt;
-  if (world_.random.chance(0.05)) return world_.between(0, 3'000'000);
+  if (test::chance(world_.random, 0.08)) return std::nullopt;
+  if (test::chance(world_.random, 0.05)) return world_.between(0, 3'000'000);
   return world_.between(100, 20'000);
 }
 
@@ -121,17 +122,17 @@ void HeartbeatRun::send(SimWorker& from, size_t slot, HeartbeatRequest request) 
   const size_t index = static_cast<size_t>(from.id().back() - '0');
   SimTerm* to = known_[index];
   if (to == nullptr) return;
-  if (world_.random.chance(0.02)) {
+  if (test::chance(world_.random, 0.02)) {
     const auto again = parseHeartbeatRequest(heartbeatRequestToJson(request), request.runner_id);
     if (!again.ok()) return ledger_.fail("a request does not parse: " + again.error().text());
     request = *again;
   }
-  const bool doubled = chaos() && scenario_.bad_network && world_.random.chance(0.08);
+  const bool doubled = chaos() && scenario_.bad_network && test::chance(world_.random, 0.08);
   for (int copy = 0; copy < (doubled ? 2 : 1); ++copy) {
     const auto delay = passage(from);
     if (!delay) continue;
     // A process that was elected again has the address of its older term.
-    const bool follows = world_.random.chance(0.3);
+    const bool follows = test::chance(world_.random, 0.3);
     world_.after(*delay, [this, &from, slot, request, to, follows] {
       deliver(from, slot, request, follows ? terms_.back().get() : to);
     });
@@ -143,7 +144,7 @@ void HeartbeatRun::deliver(SimWorker& from, size_t slot, const HeartbeatRequest&
   const uint64_t generation = from.generation();
   const uint64_t seq = *request.seq;
   auto reply = [this, &from, slot, generation, seq](const Result<HeartbeatReply>& result) {
-    const bool doubled = chaos() && scenario_.bad_network && world_.random.chance(0.05);
+    const bool doubled = chaos() && scenario_.bad_network && test::chance(world_.random, 0.05);
     for (int copy = 0; copy < (doubled ? 2 : 1); ++copy) {
       const auto delay = passage(from);
       if (!delay) continue;
@@ -182,7 +183,7 @@ void HeartbeatRun::find(size_t index) {
   if (!worker.running() || !worker.linkUp()) return;
   SimTerm* known = worker.knowsMaster() ? known_[index] : nullptr;
   const auto count = static_cast<int64_t>(terms_.size());
-  const int64_t age = world_.random.chance(0.7) ? 0 : world_.random.between(0, 2);
+  const int64_t age = test::chance(world_.random, 0.7) ? 0 : world_.random.between(0, 2);
   SimTerm* seen = terms_[static_cast<size_t>(std::max<int64_t>(0, count - 1 - age))].get();
   if (seen->dead() || seen == known) return;
   if (known != nullptr && known->epoch() > seen->epoch()) return;
@@ -208,10 +209,11 @@ void HeartbeatRun::submit() {
   spec.policy.retry.max = world_.random.between(0, 2);
   spec.policy.retry.delay = Millis(world_.random.between(0, 500));
   spec.policy.kill_grace = Millis(world_.random.between(1, 400));
-  if (world_.random.chance(0.2)) spec.policy.timeout = Millis(world_.random.between(50, 2'000));
-  if (world_.random.chance(0.1)) spec.policy.labels["nobody"] = "has";
+  if (test::chance(world_.random, 0.2))
+    spec.policy.timeout = Millis(world_.random.between(50, 2'000));
+  if (test::chance(world_.random, 0.1)) spec.policy.labels["nobody"] = "has";
   if (!spec.policy.labels.empty()) spec.policy.dispatch_timeout = Millis(3'000);
-  if (world_.random.chance(0.1)) spec.script = std::string(600, 'x');  // Too large to stay.
+  if (test::chance(world_.random, 0.1)) spec.script = std::string(600, 'x');  // Too large to stay.
   if (!spec.script.empty()) spec.kind = "script";
   master::api::Submission submission;
   submission.tasks.push_back(std::move(spec));
@@ -276,7 +278,8 @@ void HeartbeatRun::oneFault(int64_t kind) {
       return;
     case 3:
     case 4: {
-      const int64_t longest = scenario_.long_cuts && world_.random.chance(0.4) ? 6'000 : 1'500;
+      const int64_t longest =
+          scenario_.long_cuts && test::chance(world_.random, 0.4) ? 6'000 : 1'500;
       return worker.cutLink(world_.now() + Millis(world_.random.between(50, longest)));
     }
     case 5:
@@ -293,7 +296,7 @@ void HeartbeatRun::oneFault(int64_t kind) {
       if (!worker.running()) return;
       if (scenario_.shepherds_die) {
         worker.killAll();
-        if (scenario_.journals_are_lost && world_.random.chance(0.5)) worker.loseJournal();
+        if (scenario_.journals_are_lost && test::chance(world_.random, 0.5)) worker.loseJournal();
         world_.after(world_.between(10'000, 5'000'000), [&worker] {
           if (!worker.running()) worker.startDaemon();
         });
@@ -303,7 +306,7 @@ void HeartbeatRun::oneFault(int64_t kind) {
 
 void HeartbeatRun::restartDaemon(SimWorker& worker) {
   ++counts_.repeated_daemons;
-  const bool long_gone = scenario_.long_cuts && world_.random.chance(0.2);
+  const bool long_gone = scenario_.long_cuts && test::chance(world_.random, 0.2);
   const Micros down = world_.between(5'000, long_gone ? 5'000'000 : 800'000);
   const auto go = [this, &worker, down] {
     if (!worker.running()) return;
@@ -312,7 +315,7 @@ void HeartbeatRun::restartDaemon(SimWorker& worker) {
       if (!worker.running()) worker.startDaemon();
     });
   };
-  if (world_.random.chance(0.3)) {
+  if (test::chance(world_.random, 0.3)) {
     worker.announceLeave(Millis(2'000));
     world_.after(world_.between(1'000, 200'000), go);
   } else {

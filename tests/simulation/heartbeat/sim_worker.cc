@@ -1,4 +1,5 @@
 #include "tests/simulation/heartbeat/sim_worker.h"
+#include "tests/support/chance.h"
 
 #include <fmt/format.h>
 
@@ -109,7 +110,7 @@ void SimWorker::startDaemon() {
 void SimWorker::stopDaemon() {
   ledger_.tell("{} daemon {} is gone", id_, journal_.incarnation);
   // A sync that nobody acted on yet may have reached the disk.
-  if (flush_due_ && world_.random.chance(0.5)) disk_ = journal_;
+  if (flush_due_ && test::chance(world_.random, 0.5)) disk_ = journal_;
   slots_.clear();
   ++generation_;
   master_known_ = false;
@@ -182,7 +183,6 @@ void SimWorker::performOne(size_t slot, worker::RunnerAction& action) {
     journal_.epoch = std::max(journal_.epoch, epoch->epoch);
     noteWritten();
   } else if (const auto* accept = std::get_if<worker::PersistAccept>(&action)) {
-    ++orders_;
     ledger_.onOrderAccepted(accept->order.key);
     kept = {true, accept->order.key, accept->order, accept->epoch, {}};
     noteWritten();
@@ -224,7 +224,7 @@ void SimWorker::durable(std::function<void()> task) {
 void SimWorker::noteWritten() {
   if (flush_due_) return;
   flush_due_ = true;
-  const bool slow = world_.random.chance(0.02);
+  const bool slow = test::chance(world_.random, 0.02);
   world_.after(world_.between(0, slow ? 300'000 : 2'000), ofThisDaemon([this] { flush(); }));
 }
 
@@ -272,7 +272,7 @@ void SimWorker::startProcess(const worker::StartAttempt& start, const std::strin
   Process& process = processes_[id];
   process.key = key;
   process.started = world_.now();
-  if (world_.random.chance(0.03)) {
+  if (test::chance(world_.random, 0.03)) {
     ledger_.onStartFailed(key);
     process.ended = world_.now();
     process.result.reason = FailureReason::StartFailed;
@@ -284,9 +284,9 @@ void SimWorker::startProcess(const worker::StartAttempt& start, const std::strin
   world_.after(world_.between(0, 2'000),
                ofThisDaemon([this, key, at = process.started] { onStarted(key, at); }));
   // Most are short; some outlast every fault.
-  const int64_t longest = world_.random.chance(0.2) ? 8'000'000 : 600'000;
+  const int64_t longest = test::chance(world_.random, 0.2) ? 8'000'000 : 600'000;
   AttemptResult result;
-  result.return_code = world_.random.chance(0.25) ? 1 : 0;
+  result.return_code = test::chance(world_.random, 0.25) ? 1 : 0;
   if (*result.return_code != 0) result.reason = FailureReason::ExitCode;
   world_.after(world_.between(1'000, longest), [this, id, result, shepherd = shepherd_generation_] {
     if (shepherd == shepherd_generation_) endProcess(id, result);

@@ -49,8 +49,6 @@ class SimWorker {
   // A request was given up: its master is not to be relied on.
   std::function<void()> on_given_up;
 
-  uint64_t orders() const { return orders_; }
-
  private:
   struct Disk {
     std::string journal_id;
@@ -107,7 +105,6 @@ class SimWorker {
   std::vector<std::function<void()>> waiting_;  // For the journal to be synced.
   std::vector<std::unique_ptr<worker::Runner>> slots_;
   std::vector<uint64_t> timers_;
-  uint64_t orders_ = 0;
 
   bool shepherd_continued_ = false;
   uint64_t shepherd_generation_ = 0;

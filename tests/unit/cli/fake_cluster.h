@@ -12,6 +12,7 @@
 #include "cli/command_line.h"
 #include "common/base/json.h"
 #include "net/http_server.h"
+#include "tests/support/fake_clock.h"
 
 namespace baton::cli {
 
@@ -63,7 +64,7 @@ class FakeCluster {
     return cli::run(arguments, programs, surroundings);
   }
 
-  FakeClock clock;
+  test::FakeClock clock;
   std::ostringstream out;
   std::ostringstream err;
 

@@ -2,6 +2,7 @@
 
 #include "common/base/duration_text.h"
 #include "common/model/task_spec.h"
+#include "tests/support/fake_clock.h"
 
 namespace baton {
 namespace {
@@ -72,7 +73,7 @@ TEST(Rfc3339Test, WhatIsWrittenReadsBack) {
 
 TEST(FakeClockTest, WallAndBootTimeMoveTogetherUnlessTheWallClockIsSet) {
   // Aim: tests can set the wall clock without touching intervals.
-  FakeClock clock;
+  test::FakeClock clock;
   const WallTime wall = clock.wallNow();
   const BootTime boot = clock.bootNow();
   clock.advance(Seconds(3));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/fake_clock.h"
 #include "tests/support/term_rig.h"
 
 namespace baton::test {
@@ -169,7 +170,7 @@ class MasterTest : public testing::Test {
     return id;
   }
 
-  FakeClock clock_;
+  test::FakeClock clock_;
   FakeDatabase database_{1};
   master::Metrics metrics_{"test"};
   FakeWebhooks webhooks_;

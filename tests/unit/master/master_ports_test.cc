@@ -5,6 +5,7 @@
 
 #include <future>
 
+#include "tests/support/fake_clock.h"
 #include "tests/support/fake_database.h"
 
 namespace baton::test {
@@ -62,7 +63,7 @@ class MasterPortsTest : public testing::Test {
   SilentWebhooks webhooks_;
   LeadingFailover failover_;
   master::MasterActiveService service_{{clock_, database_, webhooks_, metrics_, ""}, {}};
-  master::MasterPorts ports_{clock_, database_, service_, metrics_, {"n", "", "c", "guid-1"}};
+  master::MasterPorts ports_{clock_, database_, service_, metrics_, {"n", "c", "guid-1"}};
 };
 
 TEST_F(MasterPortsTest, AnIdempotencyKeyNamesItsFirstRequestForADay) {

@@ -4,6 +4,7 @@
 
 #include <future>
 
+#include "tests/support/fake_clock.h"
 #include "tests/support/fake_database.h"
 
 namespace baton::test {
@@ -55,7 +56,7 @@ class StateWriterTest : public testing::Test, protected master::WriterListener {
   void onCommitted(size_t operations, size_t, Micros) override { committed_.push_back(operations); }
 
   using Told = std::vector<TaskId>;
-  FakeClock clock_;
+  test::FakeClock clock_;
   FakeDatabase database_{1};
   std::unique_ptr<dao::Writer> link_ = database_.makeWriter();
   std::atomic<Epoch> epoch_{1};

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "net/http_server.h"
+#include "tests/support/fake_clock.h"
 
 namespace baton::webapi {
 namespace {
@@ -86,7 +87,7 @@ class ApiClientTest : public ::testing::Test {
     CHECK(made.ok());
     return std::move(made).value();
   }
-  FakeClock clock_;
+  test::FakeClock clock_;
   std::vector<Millis> pauses_;
   std::function<void()> on_pause_;
 };

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/fake_clock.h"
 #include "worker/journal_file.h"
 
 namespace baton::worker {
@@ -51,7 +52,7 @@ class JournalTest : public testing::Test {
     return kept;
   }
 
-  FakeClock clock_;
+  test::FakeClock clock_;
   std::string dir_;
 };
 
