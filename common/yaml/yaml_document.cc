@@ -17,6 +17,8 @@ namespace {
 // Thrown through the parser when an issue ends the reading; never leaves this file.
 struct StopReading {};
 
+constexpr size_t kDoubledKeysMax = 100;  // Told; then the reading ends.
+
 std::string shownKey(std::string_view key) { return truncateUtf8(key, 80); }
 
 // Finds the lines of a text, to count columns in characters where the parser counts bytes.
@@ -35,20 +37,21 @@ class SourceLines {
   std::string_view line(int number) const {
     if (number < 0 || static_cast<size_t>(number) >= starts_.size()) return {};
     const size_t begin = starts_[static_cast<size_t>(number)];
-    return text_.substr(begin, text_.find('\n', begin) - begin);
+    const bool last = static_cast<size_t>(number) + 1 == starts_.size();
+    const size_t end = last ? text_.size() : starts_[static_cast<size_t>(number) + 1] - 1;
+    return text_.substr(begin, end - begin);
   }
 
-  YamlMark markOf(const YAML::Mark& at) const {
-    if (at.is_null()) return {};
-    const std::string_view before = line(at.line).substr(0, static_cast<size_t>(at.column));
-    return {at.line + 1, static_cast<int>(utf8Length(before)) + 1};
+  YamlMark markOf(const YAML::Mark& at) {
+    if (at.is_null() || at.line < 0 || at.line >= count()) return {};
+    const auto column = std::min(static_cast<size_t>(at.column), line(at.line).size());
+    return markAt(at.line, column);
   }
 
-  YamlMark markOf(size_t byte) const {
+  YamlMark markOf(size_t byte) {
     const auto next = std::upper_bound(starts_.begin(), starts_.end(), byte);
-    const auto number = static_cast<int>(next - starts_.begin());
-    const size_t begin = starts_[static_cast<size_t>(number - 1)];
-    return {number, static_cast<int>(utf8Length(text_.substr(begin, byte - begin))) + 1};
+    const auto number = static_cast<int>(next - starts_.begin()) - 1;
+    return markAt(number, byte - starts_[static_cast<size_t>(number)]);
   }
 
   // Whether the quote that begins there, if one does, has its end: the parser takes the end of the
@@ -75,14 +78,34 @@ class SourceLines {
   }
 
  private:
+  // Counts from the last place asked for, so that a text of one long line costs no square.
+  YamlMark markAt(int number, size_t bytes) {
+    if (number != counted_line_) {
+      counted_line_ = number;
+      counted_bytes_ = 0;
+      counted_chars_ = 0;
+    }
+    const std::string_view text = line(number);
+    if (bytes >= counted_bytes_) {
+      counted_chars_ += utf8Length(text.substr(counted_bytes_, bytes - counted_bytes_));
+    } else {
+      counted_chars_ -= utf8Length(text.substr(bytes, counted_bytes_ - bytes));
+    }
+    counted_bytes_ = bytes;
+    return {number + 1, static_cast<int>(counted_chars_) + 1};
+  }
+
   std::string_view text_;
   std::vector<size_t> starts_;
+  int counted_line_ = 0;
+  size_t counted_bytes_ = 0;
+  size_t counted_chars_ = 0;
 };
 
 // Builds the tree from the parser's events, and stops it before it recurses too deep.
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  TreeBuilder(const SourceLines& lines, const YamlLimits& limits, std::vector<YamlIssue>& issues)
+  TreeBuilder(SourceLines& lines, const YamlLimits& limits, std::vector<YamlIssue>& issues)
       : lines_(lines), limits_(limits), issues_(issues) {
     root_.mark = {1, 1};  // Of an empty text.
   }
@@ -225,6 +248,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (!first) {
       issues_.push_back(
           {frame.key_mark, path(), fmt::format("stands twice, first in line {}", it->second)});
+      if (++doubled_keys_ >= kDoubledKeysMax) stop(mark, "and more keys stand twice");
     }
   }
 
@@ -275,13 +299,14 @@ class TreeBuilder final : public YAML::EventHandler {
     frame.has_key = false;
   }
 
-  const SourceLines& lines_;
+  SourceLines& lines_;
   const YamlLimits& limits_;
   std::vector<YamlIssue>& issues_;
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   YamlNode root_;
   size_t nodes_ = 0;
+  size_t doubled_keys_ = 0;
   int documents_ = 0;
 };
 
@@ -385,7 +410,7 @@ std::optional<YamlNode> readYaml(std::string_view text, const YamlLimits& limits
     return std::nullopt;
   }
   const std::string source = joinSurrogates(text);
-  const SourceLines lines(source);
+  SourceLines lines(source);
   if (const int line = findDirective(lines); line >= 0) {
     issues.push_back({{line + 1, 1}, "", "begins with a directive (\"%\"); they are not accepted"});
     return std::nullopt;

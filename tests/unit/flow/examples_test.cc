@@ -158,7 +158,7 @@ std::string mutated(std::string text, std::mt19937& random) {
 TEST(FlowExamplesTest, RandomChangesAreReadOrRefused) {
   const char* chosen = std::getenv("BATON_SIM_SEED");
   const unsigned seed = chosen != nullptr ? static_cast<unsigned>(std::atoi(chosen)) : 20'261'130;
-  const int rounds = std::getenv("BATON_LONG") != nullptr ? 500'000 : 10'000;
+  const int rounds = std::getenv("BATON_LONG") != nullptr ? 500'000 : 4'000;
   std::mt19937 random(seed);
   std::vector<Example> texts = examples();
   for (const Example& example : examples()) {
@@ -189,8 +189,8 @@ TEST(FlowExamplesTest, RandomChangesAreReadOrRefused) {
                                         << text << canonical;
     ASSERT_EQ(canonicalText(*again.flow), canonical) << "seed " << seed << "\n" << text;
   }
-  EXPECT_GT(read, 1'000U);
-  EXPECT_GT(refused, 1'000U);
+  EXPECT_GT(read, 400U);
+  EXPECT_GT(refused, 400U);
 }
 
 }  // namespace

@@ -197,7 +197,7 @@ TEST(FlowParserTest, LargeFlowsAreReadQuickly) {
     for (int i = 0; i < 100'000; ++i) deep += part;
     EXPECT_NE(issuesOf(deep), "");
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
 }  // namespace
