@@ -92,7 +92,7 @@ write_master() {
 node:
   id: $name
 cluster:
-  name: cluster
+  name: trial
 http:
   host: 127.0.0.1
   port: $port
@@ -191,7 +191,7 @@ up() {
   secret_file "$dir/token"
   secret_file "$dir/worker_token"
   trap 'echo "cluster.sh: up failed; ending what was started" >&2; down' ERR
-  "$here/private_mariadb.sh" start "$dir/db"
+  "$here/private_mariadb.sh" start "$dir/db" | sed 's/^/db       /'
   "$here/private_zookeeper.sh" start "$dir/zk" --members "$members"
   local i
   for ((i = 1; i <= masters; i++)); do write_master "master$i"; done
@@ -246,7 +246,8 @@ kill_one() {
   esac
   pid=$(alive "$name") || fail "$name is not running"
   kill "-$signal" "$pid"
-  if [ "$signal" = KILL ]; then wait_gone "$name" 5 || fail "pid $pid does not end"; fi
+  # TERM lets a master hand over and a daemon take leave.
+  case $signal in KILL|TERM) wait_gone "$name" 15 || fail "pid $pid does not end" ;; esac
   echo "sent $signal to $name (pid $pid)"
 }
 
@@ -264,7 +265,7 @@ zookeeper() {
 
 service() {
   case ${words[1]:-} in
-    zk) zookeeper "$1" ;;
+    zk) zookeeper "$1" && "$here/private_zookeeper.sh" status "$dir/zk" ;;
     db) "$here/private_mariadb.sh" "$1" "$dir/db" ;;
     master|worker)
       [ "$1" = start ] || { signal=TERM; kill_one; return; }

@@ -41,8 +41,19 @@ if ! timeout 30 "$baton" cluster status --patience 20s; then
   exit 1
 fi
 
-# Runs a line, showing it first.
-show() { printf '\n$ baton %s\n' "$*"; timeout 120 "$baton" "$@"; }
+# Runs a line, showing it first as it would be typed.
+show() {
+  local word
+  printf '\n$ baton'
+  for word in "$@"; do
+    case $word in
+      *[!A-Za-z0-9_./:=,-]*) printf " '%s'" "${word//\'/\'\\\'\'}" ;;
+      *) printf ' %s' "$word" ;;
+    esac
+  done
+  printf '\n'
+  timeout 120 "$baton" "$@"
+}
 must_end_with() {
   local want=$1 code=0
   shift
@@ -94,6 +105,7 @@ pid=
 cat <<'NEXT'
 It works. Where to go next:
   baton standalone                     the same for yourself (build/release/baton)
+  scripts/setup.sh --test              packages that the next two need
   scripts/cluster.sh up                two masters, ZooKeeper, MariaDB and three workers here
   scripts/cluster.sh kill master-active   and see that nothing is lost
   scripts/test.sh                      every test

@@ -116,7 +116,7 @@ Status serve(const conf::StandaloneConfig& config, Prepared& prepared, SignalWai
   worker::WorkerDaemon daemon(workerOptionsOf(config, prepared, web.port()));
   RETURN_IF_ERROR(daemon.start());
   std::cout << "baton standalone: http://" << address << ", data in " << config.data_dir << "\n"
-            << "Another terminal: baton task submit --wait -- echo hello\n"
+            << "Another terminal: baton task submit --follow -- echo hello\n"
             << std::flush;
   awaitEnd(signals);
   logInfo("standalone_stopping");
