@@ -134,6 +134,10 @@ Result<Value> readLabels(const RawValue& raw) {
     if (!isPlainName(name) || !isPlainName(text)) {
       return mustBe(shown(name + ": " + text), "names of 1 to 64 of A-Z a-z 0-9 . _ -");
     }
+    // Workers announce by such labels which kinds of task they carry.
+    if (name.starts_with("kind.")) {
+      return mustBe(shown(name), "another name: those beginning with kind. are the worker's own");
+    }
     if (!value.labels.emplace(name, text).second) {
       return Error::invalidArgument("{} stands twice", shown(name));
     }

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "common/base/duration_text.h"
-#include "common/model/task_rules.h"
 
 namespace baton {
 namespace {
@@ -26,11 +25,24 @@ void checkEnvironment(JsonReader& reader, std::string_view field,
 }
 
 void readLabels(JsonReader& reader, LabelMap& labels) {
-  reader.stringMap("labels", labels, kLabelsMax);
+  // One more than may be submitted: the master adds that of the kind.
+  reader.stringMap("labels", labels, kLabelsMax + 1);
   for (const auto& [name, value] : labels) {
     if (!isValidName(name) || !isValidName(value)) {
       reader.fail(fmt::format("labels.{}", truncateUtf8(name, 80)), std::string(kLabelRule));
     }
+  }
+}
+
+void checkSubmittedLabels(JsonReader& reader, const LabelMap& labels) {
+  for (const auto& [name, value] : labels) {
+    if (name.starts_with(kKindLabelPrefix)) {
+      reader.fail(fmt::format("labels.{}", name), std::string(kKindLabelRule));
+    }
+  }
+  if (labels.size() > kLabelsMax) {
+    reader.fail("labels",
+                fmt::format("has {} members, at most {} are accepted", labels.size(), kLabelsMax));
   }
 }
 
@@ -90,7 +102,7 @@ void readPolicy(JsonReader& reader, TaskPolicy& policy) {
   readCallback(reader, policy.callback);
 }
 
-void readRun(JsonReader& reader, TaskSpec& spec) {
+void readRun(JsonReader& reader, TaskSpec& spec, bool tolerant) {
   reader.string("kind", spec.kind)
       .strings("command", spec.command, kArgsMax)
       .string("script", spec.script)
@@ -98,6 +110,11 @@ void readRun(JsonReader& reader, TaskSpec& spec) {
       .stringMap("env", spec.env, kMembersMax)
       .stringMap("params", spec.params, kMembersMax)
       .string("dir", spec.dir, kDirCharsMax);
+  if (const Json* http = reader.object("http")) {
+    const Status read = readHttp(*http, reader.pathOf("http"), tolerant, spec.http);
+    if (!read.ok()) reader.fail(read.error());
+  }
+  if (const Json* with = reader.object("with")) spec.with = *with;
 }
 
 // Fields of the contract that belong to later versions: refused by name, never ignored.
@@ -122,7 +139,25 @@ void refuseUnsupported(JsonReader& reader, const TaskPolicy& policy) {
   }
 }
 
-void checkRun(JsonReader& reader, const TaskSpec& spec) {
+// An error of `http` or `with`, whose field is the path below the task.
+void failBelow(JsonReader& reader, const std::string& field, const Error& error) {
+  reader.fail(Error(error.code(), error.message(), reader.pathOf(field)));
+}
+
+void checkKind(JsonReader& reader, const TaskSpec& spec) {
+  // What belongs to one kind alone; a plug-in's kind has many names.
+  const bool built_in = spec.kind == "command" || spec.kind == "script" || spec.kind == "http";
+  for (const std::string_view own : {"command", "script", "http"}) {
+    if (own == spec.kind || !reader.has(own)) continue;
+    reader.fail(own, fmt::format("belongs to kind {}, this task is of kind {}", own,
+                                 truncateUtf8(spec.kind, 40)));
+  }
+  if (spec.kind != "command" && spec.kind != "script" && reader.has("interpreter")) {
+    reader.fail("interpreter", "belongs to kind script");
+  }
+  if (built_in && reader.has("with")) {
+    reader.fail("with", "belongs to a plug-in, whose name is the task's kind");
+  }
   if (spec.kind == "command") {
     if (spec.command.empty()) {
       reader.fail("command",
@@ -130,16 +165,25 @@ void checkRun(JsonReader& reader, const TaskSpec& spec) {
     } else if (spec.command.front().empty()) {
       reader.fail("command[0]", "is empty; expected a program");
     }
-    if (reader.has("script"))
-      reader.fail("script", "belongs to kind script, this task is of kind command");
   } else if (spec.kind == "script") {
     if (spec.script.empty()) reader.fail("script", "is empty or missing");
-    if (reader.has("command"))
-      reader.fail("command", "belongs to kind command, this task is of kind script");
-  } else {
-    reader.fail("kind",
-                fmt::format("is \"{}\", expected command or script", truncateUtf8(spec.kind, 40)));
+  } else if (spec.kind == "http") {
+    if (!reader.has("http")) reader.fail("http", "is missing");
+    for (const Error& fault : httpFaults(spec.http)) {
+      failBelow(reader, "http." + fault.field(), fault);
+    }
+  } else if (const std::string_view wrong = wrongPlugInKind(spec.kind); !wrong.empty()) {
+    reader.fail(
+        "kind",
+        fmt::format("is \"{}\", expected command, script, http or the name of a plug-in: {}",
+                    truncateUtf8(spec.kind, 40), wrong));
+  } else if (const Status fits = checkWith(spec.with); !fits.ok()) {
+    failBelow(reader, "with", fits.error());
   }
+}
+
+void checkRun(JsonReader& reader, const TaskSpec& spec) {
+  checkKind(reader, spec);
   for (const std::string& argument : spec.command) checkText(reader, "command", argument);
   for (const std::string& argument : spec.interpreter) checkText(reader, "interpreter", argument);
   checkText(reader, "script", spec.script);
@@ -158,7 +202,7 @@ void checkRun(JsonReader& reader, const TaskSpec& spec) {
 }
 
 std::string defaultName(const TaskSpec& spec) {
-  if (spec.kind == "script") return "script";
+  if (spec.kind != "command") return spec.kind;
   const std::string& program = spec.command.front();
   std::string base = program.substr(program.find_last_of('/') + 1);
   if (base.empty()) base = "command";
@@ -202,15 +246,22 @@ Result<TaskSpec> parseTaskSpec(const Json& json, const std::string& path) {
   TaskSpec spec;
   std::string priority(toString(spec.priority));
   std::string not_before;
-  // Either key alone says which kind is meant; a stated kind wins.
-  if (reader.has("script") && !reader.has("command")) spec.kind = "script";
+  // Such a key alone says which kind is meant; a stated kind wins.
+  if (!reader.has("command")) {
+    if (reader.has("script")) {
+      spec.kind = "script";
+    } else if (reader.has("http")) {
+      spec.kind = "http";
+    }
+  }
   reader.string("name", spec.name, kNameCharsMax)
       .string("priority", priority)
       .string("not_before", not_before)
       .boolean("hold", spec.hold)
       .strings("tags", spec.tags, kTagsMax);
-  readRun(reader, spec);
+  readRun(reader, spec, false);
   readPolicy(reader, spec.policy);
+  checkSubmittedLabels(reader, spec.policy.labels);
   refuseUnsupported(reader, spec.policy);
   checkRun(reader, spec);
   checkText(reader, "name", spec.name);
@@ -242,8 +293,12 @@ Json runPartToJson(const TaskSpec& spec) {
   if (spec.kind == "script") {
     json["script"] = spec.script;
     if (!spec.interpreter.empty()) json["interpreter"] = spec.interpreter;
-  } else {
+  } else if (spec.kind == "command") {
     json["command"] = spec.command;
+  } else {
+    json["name"] = spec.name;
+    if (spec.kind == "http") json["http"] = httpToJson(spec.http);
+    if (!spec.with.is_null()) json["with"] = spec.with;
   }
   if (!spec.env.empty()) json["env"] = spec.env;
   if (!spec.params.empty()) json["params"] = spec.params;
@@ -253,7 +308,8 @@ Json runPartToJson(const TaskSpec& spec) {
 
 Status readRunPart(const Json& json, TaskSpec& spec) {
   JsonReader reader(json);
-  readRun(reader, spec);
+  reader.string("name", spec.name);
+  readRun(reader, spec, true);
   return reader.finishTolerant();
 }
 

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "common/base/json.h"
+#include "common/model/http_spec.h"
 #include "common/model/ids.h"
+#include "common/model/task_rules.h"
 #include "common/model/task_status.h"
 
 namespace baton {
@@ -18,7 +20,6 @@ using LabelMap = std::map<std::string, std::string>;
 
 // Caps of the wire contract.
 inline constexpr size_t kNameCharsMax = 128;
-inline constexpr size_t kParamsBytesMax = 128 * 1024;
 inline constexpr size_t kOutputsBytesMax = 64 * 1024;  // Of an attempt, keys and values together.
 inline constexpr size_t kOutputsCountMax = 10'000;
 inline constexpr size_t kBulkTasksMax = 10'000;
@@ -65,10 +66,12 @@ struct TaskPolicy {
 // A task as submitted.
 struct TaskSpec {
   std::string name;
-  std::string kind = "command";          // command | script
+  std::string kind = "command";          // command | script | http | a plug-in's.
   std::vector<std::string> command;      // argv, no shell (kind command).
   std::string script;                    // Kind script.
   std::vector<std::string> interpreter;  // Kind script; default /bin/sh -e.
+  HttpSpec http;                         // Kind http.
+  Json with;                             // A plug-in's own keys, an object; null: none.
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> params;  // Arrive as environment variables.
   std::string dir;                            // Working directory; empty: the attempt's own folder.
@@ -84,7 +87,8 @@ struct TaskSpec {
 // Unsupported (a field that this version refuses by name).
 Result<TaskSpec> parseTaskSpec(const Json& json, const std::string& path = {});
 
-// The part that only the runner needs (kind, command, script, interpreter, env, params, dir).
+// The part that only the runner needs (kind, command, script, interpreter, http, with, env, params,
+// dir; of kinds that get a description of their task, the name).
 Json runPartToJson(const TaskSpec& spec);
 // Reads what runPartToJson wrote into `spec`.
 Status readRunPart(const Json& json, TaskSpec& spec);

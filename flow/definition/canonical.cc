@@ -88,16 +88,6 @@ Json scheduleOf(const ScheduleSpec& schedule, const std::string& timezone) {
   return json;
 }
 
-Json httpOf(const HttpSpec& http) {
-  Json json = {{"url", http.url}};
-  if (http.method != "GET") json["method"] = http.method;
-  putUnlessEmpty(json, "headers", http.headers);
-  putUnlessEmpty(json, "body", http.body);
-  putUnlessEmpty(json, "expect", http.expect);
-  putUnlessEmpty(json, "capture", http.capture);
-  return json;
-}
-
 Json eventOf(const EventWait& event) {
   Json json = eventSourceOf(event.source);
   putUnlessEmpty(json, "key", event.key);
@@ -115,7 +105,7 @@ void putWhatToRun(Json& json, const TaskNode& task) {
     json["script"] = task.script;
     putUnlessEmpty(json, "interpreter", task.interpreter);
   } else if (task.kind == "http") {
-    json["http"] = httpOf(task.http);
+    json["http"] = httpToJson(task.http);
   } else if (task.kind == "flow") {
     json["flow"] = task.flow;
   } else if (task.kind == "event") {

@@ -54,15 +54,6 @@ struct EventWait {
   EventWindow window;
 };
 
-struct HttpSpec {
-  std::string method = "GET";
-  std::string url;
-  std::map<std::string, std::string> headers;
-  std::string body;
-  std::vector<std::string> expect;  // "200", "2xx", "200-204"; empty: 2xx.
-  std::string capture;              // Output that takes the body; empty: none.
-};
-
 struct TaskLimits {
   int64_t memory_bytes = 0;  // 0: none.
   int64_t cpu_percent = 0;   // 100: one processor. 0: none.

@@ -64,10 +64,9 @@ Result<TaskNode> resolveTask(const TaskNode& node, PlaceholderContext context) {
 }
 
 Result<TaskSpec> taskSpecOf(const TaskNode& resolved, const PlaceholderContext& context) {
-  if (resolved.kind != "command" && resolved.kind != "script") {
+  if (!resolved.hasRunner()) {
     return Error(ErrorCode::Unsupported,
-                 fmt::format("\"{}\" is not supported by this version of baton", resolved.kind),
-                 "kind");
+                 fmt::format("a task of kind {} takes no runner", resolved.kind), "kind");
   }
   TaskSpec spec;
   spec.name = resolved.name;
@@ -75,6 +74,17 @@ Result<TaskSpec> taskSpecOf(const TaskNode& resolved, const PlaceholderContext& 
   spec.command = resolved.command;
   spec.script = resolved.script;
   spec.interpreter = resolved.interpreter;
+  if (resolved.kind == "http") {
+    // Checked as written; what the placeholders made of it is another text.
+    const auto faults = httpFaults(resolved.http);
+    if (!faults.empty()) {
+      const Error& first = faults.front();
+      return Error(ErrorCode::InvalidArgument, first.message(), "http." + first.field());
+    }
+    spec.http = resolved.http;
+  }
+  RETURN_IF_ERROR(checkWith(resolved.with));
+  spec.with = resolved.with;
   spec.env = resolved.env;
   spec.env["BATON_FLOW"] = context.flow;
   spec.env["BATON_RUN_ID"] = context.run_id;

@@ -236,61 +236,30 @@ class TaskReader {
 
   void readHttp() {
     const YamlEntry* entry = reader_.take("http");
+    HttpSpec& http = node_.http;
     MapReader keys(entry->value, reader_.pathOf("http"), reading_.issues);
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kMethods{
-        {{"GET", "GET"},
-         {"POST", "POST"},
-         {"PUT", "PUT"},
-         {"PATCH", "PATCH"},
-         {"DELETE", "DELETE"},
-         {"HEAD", "HEAD"}}};
-    std::string_view method = node_.http.method;
-    keys.choice("method", method, kMethods);
-    node_.http.method = method;
-    if (keys.text("url", node_.http.url, kUrlCharsMax)) {
-      if (!isWebAddress(node_.http.url)) {
-        keys.wrong(*keys.take("url"), "an http:// or https:// address");
+    const size_t errors_before = reading_.issues.errors();
+    keys.text("method", http.method, 16);
+    if (keys.text("url", http.url, kUrlCharsMax)) keepAt(keys, "url", http.url);
+    if (keys.textMap("headers", http.headers, kHttpHeadersMax)) {
+      for (const auto& [name, value] : http.headers) keepAt(keys, "headers", value);
+    }
+    if (keys.text("body", http.body, kHttpBodyCharsMax)) keepAt(keys, "body", http.body);
+    if (const YamlEntry* expect = keys.take("expect");
+        expect != nullptr && expect->value.kind == YamlNode::Kind::Scalar) {
+      http.expect = {expect->value.text};
+    } else if (expect != nullptr) {
+      keys.texts("expect", http.expect, kHttpExpectMax);
+    }
+    keys.text("capture", http.capture, 64);
+    const bool readable = reading_.issues.errors() == errors_before;
+    for (const Error& fault : httpFaults(http)) {
+      // What could not be read has been told, and is not missing.
+      if (readable || !(fault.field() == "url" && http.url.empty())) {
+        keys.failKey(fault.field(), fault.message());
       }
-      keepAt(keys, "url", node_.http.url);
-    } else if (!keys.has("url") && entry->value.kind == YamlNode::Kind::Map) {
-      keys.failKey("url", "is missing");
-    }
-    if (keys.textMap("headers", node_.http.headers, 100)) {
-      for (const auto& [name, value] : node_.http.headers) keepAt(keys, "headers", value);
-    }
-    if (keys.text("body", node_.http.body, kTextCharsMax)) keepAt(keys, "body", node_.http.body);
-    readExpected(keys);
-    if (keys.text("capture", node_.http.capture, 64)) {
-      const std::string_view wrong = wrongVariableName(node_.http.capture);
-      if (!wrong.empty()) keys.fail(*keys.take("capture"), std::string(wrong));
     }
     keys.finish();
-  }
-
-  void readExpected(MapReader& keys) {
-    const YamlEntry* entry = keys.take("expect");
-    if (entry == nullptr) return;
-    if (entry->value.kind == YamlNode::Kind::Scalar) {
-      node_.http.expect = {entry->value.text};
-    } else {
-      keys.texts("expect", node_.http.expect, 20);
-    }
-    const auto isStatus = [](std::string_view text) {
-      return text.size() == 3 && text[0] >= '1' && text[0] <= '5' &&
-             (text.substr(1) == "xx" || (plainInteger(text).has_value()));
-    };
-    for (const std::string& text : node_.http.expect) {
-      const size_t dash = text.find('-');
-      const std::string_view from = std::string_view(text).substr(0, dash);
-      const std::string_view to =
-          dash == text.npos ? from : std::string_view(text).substr(dash + 1);
-      const bool range =
-          dash == text.npos || (plainInteger(from) && plainInteger(to) && from <= to);
-      if (!isStatus(from) || !isStatus(to) || !range) {
-        keys.fail(*entry, fmt::format("has \"{}\", expected a status such as 200, 2xx or 200-204",
-                                      truncateUtf8(text, 40)));
-      }
-    }
   }
 
   void readEvent() {
@@ -324,8 +293,15 @@ class TaskReader {
       reading_.issues.warning(entry_.mark, reader_.pathOf("kind"),
                               fmt::format("\"{}\" is a plug-in's{}", node_.kind, hint));
     }
+    if (const std::string_view wrong = wrongPlugInKind(node_.kind); !wrong.empty()) {
+      reader_.failKey("kind", fmt::format("is \"{}\": {}", node_.kind, wrong));
+    }
     const YamlEntry* with = reader_.take("with");
-    if (with != nullptr) node_.with = jsonOf(with->value, reader_.pathOf("with"));
+    if (with == nullptr) return;
+    node_.with = jsonOf(with->value, reader_.pathOf("with"));
+    if (const Status fits = checkWith(node_.with); !fits.ok()) {
+      reader_.fail(*with, fits.error().message());
+    }
   }
 
   // A plug-in's own keys, as written: every scalar a string.

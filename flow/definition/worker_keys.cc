@@ -74,6 +74,8 @@ void readWorkerKeys(MapReader& reader, TaskNode& node) {
       if (!isValidName(name) || !isValidName(value)) {
         reader.fail(*labels, fmt::format("has {}: {}; {}", truncateUtf8(name, 80),
                                          truncateUtf8(value, 80), kLabelRule));
+      } else if (name.starts_with(kKindLabelPrefix)) {
+        reader.fail(*labels, fmt::format("has {}; {}", name, kKindLabelRule));
       }
       node.policy.labels[name] = value;
     }

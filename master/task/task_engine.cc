@@ -37,7 +37,16 @@ LiveTask& TaskEngine::insertLive(LiveTask task) {
 
 LiveTask& TaskEngine::submit(Operation& operation, const TaskSpec& spec) {
   const WallTime now = context_.clock.wallNow();
-  const std::string policy = policyToText(spec.policy);
+  const std::string label = kindLabel(spec.kind);
+  std::string policy;
+  if (label.empty()) {
+    policy = policyToText(spec.policy);
+  } else {
+    // Like any other label: it is stored with the task, and matching it costs nothing more.
+    TaskPolicy wanted = spec.policy;
+    wanted.labels[label] = kKindAnnounced;
+    policy = policyToText(wanted);
+  }
   TaskRecord record;
   record.name = spec.name;
   record.kind = spec.kind;

@@ -15,6 +15,22 @@ Millis masterTimeoutSlack(const TaskPolicy& policy, Millis heartbeat) {
   return policy.kill_grace + std::min<Millis>(heartbeat, Seconds(2));
 }
 
+std::string whyNoRunner(LabelMap labels) {
+  std::string kind;
+  std::erase_if(labels, [&](const auto& label) {
+    if (!label.first.starts_with(kKindLabelPrefix)) return false;
+    kind = label.first.substr(kKindLabelPrefix.size());
+    return true;
+  });
+  const std::string others =
+      labels.empty() ? std::string() : fmt::format("the labels {}", dumpJson(Json(labels)));
+  if (kind.empty()) return others.empty() ? "no runner has reported" : "no runner has " + others;
+  const std::string text =
+      fmt::format("no runner announces the kind {}{}", kind,
+                  kind == "http" ? "" : fmt::format(" (plug-in baton-task-{})", kind));
+  return others.empty() ? text : fmt::format("{} and has {}", text, others);
+}
+
 }  // namespace
 
 void TaskEngine::armTimer(LiveTask& task) {
@@ -112,11 +128,7 @@ TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
       return {};
   }
   const WaitingCode code = whyQueued(task.signature);
-  if (code == WaitingCode::NoRunnerMatches) {
-    return {code, task.policy->labels.empty() ? std::string("no runner has reported")
-                                              : fmt::format("no runner has the labels {}",
-                                                            dumpJson(Json(task.policy->labels)))};
-  }
+  if (code == WaitingCode::NoRunnerMatches) return {code, whyNoRunner(task.policy->labels)};
   if (code == WaitingCode::ClusterLimit) {
     return {code, fmt::format("{} tasks run, limits.running_max is {}", live_.open_attempts,
                               context_.options.running_max)};

@@ -93,7 +93,10 @@ TEST(TaskSpecTest, EveryWrongFieldIsRefusedByItsName) {
       {R"("callback":{"url":"http://x","on":["started"]})", "callback.on"},
       {R"("callback":{"url":"http://x","on_failure":"retry"})", "callback.on_failure"},
       {R"("script":"x")", "script"},
-      {R"("kind":"container")", "kind"},
+      {R"("kind":"container")", "command"},
+      {R"("labels":{"kind.x":"true"})", "labels.kind.x"},
+      {R"("http":{"url":"http://x"})", "http"},
+      {R"("with":{})", "with"},
       {R"("on_disconnect":"stop")", "on_disconnect", ErrorCode::Unsupported},
       {R"("on_disconnect":"maybe")", "on_disconnect"},
       {R"("callback":{"url":"https://h/x"})", "callback.url", ErrorCode::Unsupported},
@@ -109,6 +112,90 @@ TEST(TaskSpecTest, EveryWrongFieldIsRefusedByItsName) {
     EXPECT_EQ(spec.error().field(), refusal.field) << refusal.with;
     EXPECT_EQ(spec.error().code(), refusal.code) << refusal.with;
   }
+}
+
+TEST(TaskSpecTest, ARequestArrivesWholeAndGoesToTheRunner) {
+  // Aim: every key of docs/plugins.md is read, and the runner reads what was read.
+  const TaskSpec spec = *parse(R"({"name":"r","http":{"url":"http://h/x?y=1","method":"POST",
+      "headers":{"A":"b"},"body":"{}","expect":[200,"3xx","400-404"],"capture":"answer"}})");
+  EXPECT_EQ(spec.kind, "http");
+  EXPECT_EQ(spec.http.expect, (std::vector<std::string>{"200", "3xx", "400-404"}));
+  TaskSpec back;
+  ASSERT_TRUE(readRunPart(runPartToJson(spec), back).ok());
+  EXPECT_EQ(dumpJson(runPartToJson(back)), dumpJson(runPartToJson(spec)));
+  EXPECT_EQ(back.name + back.http.url + back.http.method + back.http.body + back.http.capture,
+            "rhttp://h/x?y=1POST{}answer");
+  const TaskSpec least = *parse(R"({"http":{"url":"http://h","expect":204}})");
+  EXPECT_EQ(least.name, "http");
+  EXPECT_EQ(least.http.method, "GET");
+  EXPECT_EQ(least.http.expect, std::vector<std::string>{"204"});
+}
+
+TEST(TaskSpecTest, APlugInsKeysArriveAsTheyAre) {
+  // Aim: what a plug-in is given is what was submitted, types included.
+  const TaskSpec spec =
+      *parse(R"({"kind":"copy-table","with":{"from":"a","rows":[1,true,null,{"x":"1.10"}]}})");
+  EXPECT_EQ(spec.name, "copy-table");
+  TaskSpec back;
+  ASSERT_TRUE(readRunPart(runPartToJson(spec), back).ok());
+  EXPECT_EQ(back.kind, "copy-table");
+  EXPECT_EQ(dumpJson(back.with), R"({"from":"a","rows":[1,true,null,{"x":"1.10"}]})");
+  EXPECT_TRUE(parse(R"({"kind":"copy-table"})")->with.is_null());
+}
+
+TEST(TaskSpecTest, WrongRequestsAndPlugInsAreRefusedByTheirField) {
+  // Aim: no request is accepted that could never be sent, and the error says which key it is.
+  std::string nested = "1";
+  for (int i = 0; i < 17; ++i) nested = R"({"a":)" + nested + "}";
+  const std::string large(kParamsBytesMax, 'x');
+  const std::vector<std::pair<std::string, std::string>> kRefusals{
+      {R"({"kind":"http"})", "http"},
+      {R"({"http":{}})", "http.url"},
+      {R"({"http":"http://x"})", "http"},
+      {R"({"http":{"url":"ftp://x"}})", "http.url"},
+      {R"({"http":{"url":"http://x\n"}})", "http.url"},
+      {R"({"http":{"url":"https://x"}})", "http.url"},
+      {R"({"http":{"url":"http://x","method":"get"}})", "http.method"},
+      {R"({"http":{"url":"http://x","headers":{"a b":"c"}}})", "http.headers"},
+      {R"({"http":{"url":"http://x","headers":{"Host":"c"}}})", "http.headers"},
+      {R"({"http":{"url":"http://x","headers":{"A":"b\r\nC: d"}}})", "http.headers"},
+      {R"({"http":{"url":"http://x","headers":{"A":1}}})", "http.headers.A"},
+      {R"({"http":{"url":"http://x","expect":"600"}})", "http.expect"},
+      {R"({"http":{"url":"http://x","expect":"300-200"}})", "http.expect"},
+      {R"({"http":{"url":"http://x","expect":true}})", "http.expect"},
+      {R"({"http":{"url":"http://x","expect":[-200]}})", "http.expect"},
+      {R"({"http":{"url":"http://x","capture":"a b"}})", "http.capture"},
+      {R"({"http":{"url":"http://x","capture":"BATON_X"}})", "http.capture"},
+      {R"({"http":{"url":"http://x","follow":true}})", "http.follow"},
+      {R"({"http":{"url":"http://x","headers":{"A":")" + large + R"("}}})", "http.body"},
+      {R"({"http":{"url":"http://x"},"interpreter":["sh"]})", "interpreter"},
+      {R"({"http":{"url":"http://x"},"with":{}})", "with"},
+      {R"({"kind":"x","http":{"url":"http://x"}})", "http"},
+      {R"({"kind":"flow"})", "kind"},
+      {R"({"kind":"a b"})", "kind"},
+      {R"({"kind":"012345678901234567890123456789012"})", "kind"},
+      {R"({"kind":"x","with":[]})", "with"},
+      {R"({"kind":"x","with":)" + nested + "}", "with"},
+      {R"({"kind":"x","with":{"a":")" + large + R"("}})", "with"},
+  };
+  for (const auto& [text, where] : kRefusals) {
+    const auto spec = parse(text);
+    ASSERT_FALSE(spec.ok()) << truncateUtf8(text, 100);
+    EXPECT_EQ(spec.error().field(), where) << truncateUtf8(text, 100);
+  }
+  EXPECT_EQ(parse(R"({"http":{"url":"https://x"}})").error().code(), ErrorCode::Unsupported);
+}
+
+TEST(TaskSpecTest, StatusesAreJudgedByTheirPatterns) {
+  // Aim: 2xx unless something else is expected; ranges include their ends.
+  HttpSpec http;
+  EXPECT_TRUE(isExpectedStatus(http, 204));
+  EXPECT_FALSE(isExpectedStatus(http, 301));
+  EXPECT_EQ(expectedText(http), "2xx");
+  http.expect = {"200", "3xx", "400-404"};
+  for (const int status : {200, 300, 399, 400, 404}) EXPECT_TRUE(isExpectedStatus(http, status));
+  for (const int status : {201, 405, 500}) EXPECT_FALSE(isExpectedStatus(http, status));
+  EXPECT_EQ(expectedText(http), "200, 3xx or 400-404");
 }
 
 TEST(TaskSpecTest, ATaskWithNothingToRunIsRefused) {

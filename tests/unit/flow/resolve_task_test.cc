@@ -71,7 +71,23 @@ TEST_F(ResolveTaskTest, MakesATaskToSubmit) {
   EXPECT_EQ(spec->env.at("BATON_FLOW") + spec->env.at("BATON_RUN_ID"), "f7");
   EXPECT_EQ(spec->env.at("BATON_PLAN_TIME"), "2026-03-29T01:30:00+01:00");
   EXPECT_EQ(spec->env.count("BATON_PREV_SUCCESS_TIME"), 0U);
-  EXPECT_EQ(taskSpecOf(resolvedNode("h"), context_).error().code(), ErrorCode::Unsupported);
+  EXPECT_EQ(taskSpecOf(resolvedNode("e"), context_).error().code(), ErrorCode::Unsupported);
+}
+
+// Requests and plug-ins are submitted like commands; what placeholders made of them is checked.
+TEST_F(ResolveTaskTest, MakesRequestsAndPlugInsToSubmit) {
+  TaskNode h = resolvedNode("h");
+  const auto request = taskSpecOf(h, context_);
+  ASSERT_TRUE(request.ok()) << request.error().text();
+  EXPECT_EQ(request->kind + request->http.url, "httphttp://x/2026-03-28");
+  const auto plug_in = taskSpecOf(resolvedNode("k"), context_);
+  ASSERT_TRUE(plug_in.ok());
+  EXPECT_EQ(dumpJson(plug_in->with), R"({"a":["2026-03-28","1.10"],"b":{"c":"7"}})");
+  h.http.headers["H"] = "two\nlines";
+  const auto wrong = taskSpecOf(h, context_);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().field(), "http.headers");
+  EXPECT_EQ(wrong.error().code(), ErrorCode::InvalidArgument);
 }
 
 // What does not resolve must name its place.

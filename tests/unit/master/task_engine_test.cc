@@ -407,6 +407,44 @@ TEST_F(TaskEngineTest, ARowIsStaleUntilTheEndIsDurable) {
   EXPECT_TRUE(command(id, TaskCommand::Rerun).ok());
 }
 
+TEST_F(TaskEngineTest, ATaskGoesOnlyToRunnersThatAnnounceItsKind) {
+  // Aim: a kind that nobody carries waits and names it; whoever announces it gets the task.
+  TaskSpec task = spec();
+  task.kind = "copy";
+  task.policy.labels = {{"zone", "a"}};
+  const TaskId id = submit(task);
+  TaskSpec request = spec();
+  request.kind = "http";
+  const TaskId other = submit(request);
+  say(RunnerStatus::Idle);
+  const auto why = [&](TaskId waiting) {
+    return rig_->engine.whyWaiting(*rig_->live.findTask(waiting));
+  };
+  EXPECT_EQ(why(id).code, WaitingCode::NoRunnerMatches);
+  EXPECT_EQ(why(id).text,
+            "no runner announces the kind copy (plug-in baton-task-copy) and has the labels "
+            "{\"zone\":\"a\"}");
+  EXPECT_EQ(why(other).text, "no runner announces the kind http");
+  HeartbeatRequest announced = beat(RunnerStatus::Idle, "v:0");
+  announced.labels = {{"zone", "a"}, {"kind.copy", "true"}};
+  const HeartbeatReply reply = exchange(announced);
+  ASSERT_TRUE(reply.order.has_value());
+  EXPECT_EQ(reply.order->key.task_id, id);
+  EXPECT_EQ(status(other), S::Queued);
+}
+
+TEST_F(TaskEngineTest, TheLabelOfTheKindComesOnTopOfAllOthers) {
+  // Aim: a task with as many labels as are accepted is stored and read back like any other.
+  TaskSpec task = spec();
+  task.kind = "copy";
+  for (size_t i = 0; i < kLabelsMax; ++i) task.policy.labels["l" + std::to_string(i)] = "x";
+  const TaskId id = submit(task);
+  const auto stored = policyFromText(database_.rows().tasks.at(id).policy);
+  ASSERT_TRUE(stored.ok()) << stored.error().text();
+  EXPECT_EQ(stored->labels.size(), kLabelsMax + 1);
+  EXPECT_EQ(stored->labels.at("kind.copy"), "true");
+}
+
 TEST_F(TaskEngineTest, ATaskThatNobodyTakesFailsAtItsDispatchTimeout) {
   // Aim: QUEUED -> FAILED dispatch_timeout, not retried; a task taken in time is not touched.
   TaskSpec task = retried(5);

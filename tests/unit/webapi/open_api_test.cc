@@ -67,7 +67,8 @@ TEST_F(OpenApiTest, TheTaskSchemaIsWhatIsShown) {
   policy.callback.on = {"failed"};
   view.record.policy = policyToText(policy);
   view.record.spec =
-      R"({"kind":"script","script":"s","command":[],"interpreter":[],"env":{},"params":{},"dir":"/"})";
+      R"({"kind":"script","script":"s","command":[],"interpreter":[],"env":{},"params":{},"dir":"/",
+          "http":{},"with":{}})";
   const auto shown = taskToJson(view);
   ASSERT_TRUE(shown.ok());
   std::set<std::string> fields;
@@ -99,11 +100,19 @@ TEST_F(OpenApiTest, EveryFieldOfTheSubmissionSchemaIsAccepted) {
                        {"tags", {"t"}}};
   const Json schemas = openApiSchemas();
   for (const auto& [name, schema] : schemas["TaskSubmission"]["properties"].items()) {
-    if (name == "script" || name == "interpreter") continue;
+    // They belong to other kinds and follow below.
+    if (name == "script" || name == "interpreter" || name == "http" || name == "with") continue;
     EXPECT_TRUE(values.contains(name)) << name;
+  }
+  const Json http = {{"url", "http://h/"}, {"method", "PUT"}, {"headers", {{"A", "b"}}},
+                     {"body", "x"},        {"expect", 204},   {"capture", "answer"}};
+  for (const auto& [name, schema] : schemas["Http"]["properties"].items()) {
+    EXPECT_TRUE(http.contains(name)) << name;
   }
   EXPECT_EQ(post("/api/v1/tasks", values.dump()).status, 201);
   EXPECT_EQ(post("/api/v1/tasks", R"({"script":"true","interpreter":["/bin/sh"]})").status, 201);
+  EXPECT_EQ(post("/api/v1/tasks", dumpJson({{"http", http}})).status, 201);
+  EXPECT_EQ(post("/api/v1/tasks", R"({"kind":"copy","with":{"a":1}})").status, 201);
 }
 
 }  // namespace
