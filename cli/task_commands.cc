@@ -15,6 +15,8 @@ constexpr const char* kSubmitFooter =
     "  baton task submit -- /usr/local/bin/report --day 2026-11-29\n"
     "  baton task submit --name nightly --retry 3 --retry-delay 10s --timeout 1h --script load.sh\n"
     "  baton task submit --label gpu=a100 --param DAY=monday --wait -- python3 train.py\n"
+    "  baton task submit --http http://etl.example/start --method POST --expect 202\n"
+    "  baton task submit --kind wait-for-file --with '{\"path\": \"/in/x.csv\"}'\n"
     "  baton task submit --file tasks.json          (one task, a list, or {\"tasks\": [...]})\n"
     "\n"
     "The command is run as it is, without a shell; use --script, or -- sh -c '...', for one.\n"
@@ -57,6 +59,19 @@ void addSubmit(CLI::App& task, CommandTree& tree) {
   verb->add_option("--script", options->script, "Run this script; - reads it from standard input");
   verb->add_option("--interpreter", options->interpreter,
                    "What runs the script, e.g. \"python3 -u\" (default: /bin/sh -e)");
+  verb->add_option("--http", options->http,
+                   "Send a request to this http:// address; its body is the task's output");
+  verb->add_option("--method", options->method, "Of the request (default: GET)");
+  addRepeated(*verb, "--header", options->headers,
+              "\"NAME: VALUE\" for the request; may be repeated");
+  verb->add_option("--body", options->body,
+                   "Text that the request carries; @FILE reads it, @- too");
+  verb->add_option("--expect", options->expect,
+                   "Statuses that are well, e.g. 200,3xx,400-404 (default: 2xx)");
+  verb->add_option("--capture", options->capture, "Keep the answer's body as this output");
+  verb->add_option("--kind", options->kind, "Run the workers' plug-in baton-task-KIND");
+  verb->add_option("--with", options->with,
+                   "What the plug-in gets: {\"a\": ...}, or a JSON file; - reads standard input");
   verb->add_option("--file", options->file, "JSON file with whole tasks; - reads standard input");
   verb->add_option("--idempotency-key", options->idempotency_key,
                    "Repeats with the same key are one submission (default: a random key)");

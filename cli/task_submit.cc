@@ -74,21 +74,7 @@ Status addRetry(const SubmitOptions& options, Json& task) {
   return addDuration(task["retry"], "delay", "--retry-delay", options.retry_delay);
 }
 
-Status addRun(const SubmitOptions& options, std::istream& in, Json& task) {
-  if (options.script.empty()) {
-    if (options.command.empty()) {
-      return Error::invalidArgument(
-          "nothing to run; expected -- PROGRAM ARGS..., --script FILE or --file FILE");
-    }
-    if (!options.interpreter.empty()) {
-      return Error::invalidArgument("--interpreter belongs to --script");
-    }
-    task["command"] = options.command;
-    return {};
-  }
-  if (!options.command.empty()) {
-    return Error::invalidArgument("--script and a command contradict each other");
-  }
+Status addScript(const SubmitOptions& options, std::istream& in, Json& task) {
   ASSIGN_OR_RETURN(task["script"], readAll(options.script, in));
   for (size_t start = 0; start < options.interpreter.size();) {
     const size_t blank = std::min(options.interpreter.find(' ', start), options.interpreter.size());
@@ -99,6 +85,80 @@ Status addRun(const SubmitOptions& options, std::istream& in, Json& task) {
   if (options.name.empty() && options.script != "-") {
     task["name"] = options.script.substr(options.script.find_last_of('/') + 1);
   }
+  return {};
+}
+
+Status addHttp(const SubmitOptions& options, std::istream& in, Json& task) {
+  Json& http = task["http"];
+  http["url"] = options.http;
+  if (!options.method.empty()) http["method"] = options.method;
+  for (const std::string& header : options.headers) {
+    const size_t colon = header.find(':');
+    if (colon == header.npos || colon == 0) {
+      return Error::invalidArgument("--header is \"{}\", expected \"NAME: VALUE\"",
+                                    truncateUtf8(header, 60));
+    }
+    const size_t value = std::min(header.find_first_not_of(' ', colon + 1), header.size());
+    http["headers"][header.substr(0, colon)] = header.substr(value);
+  }
+  if (options.body.starts_with('@')) {
+    ASSIGN_OR_RETURN(http["body"], readAll(options.body.substr(1), in));
+  } else if (!options.body.empty()) {
+    http["body"] = options.body;
+  }
+  for (size_t start = 0; start < options.expect.size();) {
+    const size_t comma = std::min(options.expect.find(',', start), options.expect.size());
+    http["expect"].push_back(options.expect.substr(start, comma - start));
+    start = comma + 1;
+  }
+  if (!options.capture.empty()) http["capture"] = options.capture;
+  return {};
+}
+
+Status addPlugIn(const SubmitOptions& options, std::istream& in, Json& task) {
+  task["kind"] = options.kind;
+  if (options.with.empty()) return {};
+  const bool literal = options.with.starts_with('{');
+  std::string text = options.with;
+  if (!literal) {
+    ASSIGN_OR_RETURN(text, readAll(options.with, in));
+  }
+  auto with = parseJson(text);
+  if (!with.ok()) return Error(with.error()).withContext(literal ? "--with" : options.with);
+  task["with"] = std::move(with).value();
+  return {};
+}
+
+Status addRun(const SubmitOptions& options, std::istream& in, Json& task) {
+  std::vector<std::string_view> said;
+  if (!options.command.empty()) said.push_back("a command");
+  if (!options.script.empty()) said.push_back("--script");
+  if (!options.http.empty()) said.push_back("--http");
+  if (!options.kind.empty()) said.push_back("--kind");
+  if (said.empty()) {
+    return Error::invalidArgument(
+        "nothing to run; expected -- PROGRAM ARGS..., --script FILE, --http URL, --kind KIND or "
+        "--file FILE");
+  }
+  if (said.size() > 1) {
+    return Error::invalidArgument("{} and {} contradict each other", said[1], said[0]);
+  }
+  if (!options.interpreter.empty() && options.script.empty()) {
+    return Error::invalidArgument("--interpreter belongs to --script");
+  }
+  if (!options.with.empty() && options.kind.empty()) {
+    return Error::invalidArgument("--with belongs to --kind");
+  }
+  const bool of_http = !options.method.empty() || !options.headers.empty() ||
+                       !options.body.empty() || !options.expect.empty() || !options.capture.empty();
+  if (of_http && options.http.empty()) {
+    return Error::invalidArgument(
+        "--method, --header, --body, --expect and --capture belong to --http");
+  }
+  if (!options.script.empty()) return addScript(options, in, task);
+  if (!options.http.empty()) return addHttp(options, in, task);
+  if (!options.kind.empty()) return addPlugIn(options, in, task);
+  task["command"] = options.command;
   return {};
 }
 
@@ -142,7 +202,10 @@ Status checkFileOptions(const SubmitOptions& options) {
                       !options.tags.empty() || !options.timeout.empty() || !options.retry.empty() ||
                       !options.not_before.empty() || options.hold || !options.dir.empty() ||
                       !options.callback.empty() || !options.kill_grace.empty() ||
-                      !options.dispatch_timeout.empty() || !options.interpreter.empty();
+                      !options.dispatch_timeout.empty() || !options.interpreter.empty() ||
+                      !options.kind.empty() || !options.with.empty() || !options.http.empty() ||
+                      !options.method.empty() || !options.headers.empty() ||
+                      !options.body.empty() || !options.expect.empty() || !options.capture.empty();
   if (others) {
     return Error::invalidArgument("--file holds whole tasks: leave the options of one task out");
   }

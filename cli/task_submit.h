@@ -25,6 +25,14 @@ struct SubmitOptions {
   std::string dir;
   std::string script;  // File or "-".
   std::string interpreter;
+  std::string kind;                  // Of a plug-in.
+  std::string with;                  // Its keys: a JSON object, a file of one, or "-".
+  std::string http;                  // URL.
+  std::string method;                // These five belong to --http.
+  std::vector<std::string> headers;  // NAME: VALUE
+  std::string body;                  // Text, or @FILE.
+  std::string expect;                // 200,3xx
+  std::string capture;
   std::string callback;  // URL.
   std::string file;      // JSON file of whole tasks, or "-".
   std::string idempotency_key;

@@ -103,6 +103,55 @@ TEST_F(TaskVerbsTest, SubmitIsAcceptedByTheModel) {
   EXPECT_EQ(spec->policy.retry.max, 2);
 }
 
+// Requests and plug-ins: each option under its wire name, and the model takes what is sent.
+TEST_F(TaskVerbsTest, SubmitsRequestsAndPlugIns) {
+  const auto specOf = [](const SubmitOptions& options, const std::string& input = {}) {
+    std::istringstream in(input);
+    const auto task = taskFromOptions(options, in, WallTime{});
+    return task.ok() ? parseTaskSpec(*task) : Result<TaskSpec>(task.error());
+  };
+  SubmitOptions request;
+  request.http = "http://h/x";
+  request.method = "PUT";
+  request.headers = {"A: b: c", "B:"};
+  request.body = "@-";
+  request.expect = "200,3xx";
+  request.capture = "answer";
+  const auto http = specOf(request, "the body");
+  ASSERT_TRUE(http.ok()) << http.error().text();
+  EXPECT_EQ(http->kind + http->http.url + http->http.method + http->http.body + http->http.capture,
+            "httphttp://h/xPUTthe bodyanswer");
+  EXPECT_EQ(http->http.headers, (std::map<std::string, std::string>{{"A", "b: c"}, {"B", ""}}));
+  EXPECT_EQ(http->http.expect, (std::vector<std::string>{"200", "3xx"}));
+  SubmitOptions plug_in;
+  plug_in.kind = "copy";
+  EXPECT_EQ(specOf(plug_in)->kind, "copy");
+  plug_in.with = R"({"rows": 3})";
+  EXPECT_EQ(specOf(plug_in)->with, (Json{{"rows", 3}}));
+  plug_in.with = "-";
+  EXPECT_EQ(specOf(plug_in, R"({"rows": 4})")->with, (Json{{"rows", 4}}));
+  EXPECT_FALSE(specOf(plug_in, "rows").ok());
+}
+
+TEST_F(TaskVerbsTest, OptionsOfOtherKindsAreRefused) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> kRefusals{
+      {{"--http", "http://h", "--", "x"}, "--http and a command contradict each other"},
+      {{"--kind", "a", "--http", "http://h"}, "--kind and --http contradict each other"},
+      {{"--with", "{}", "--", "x"}, "--with belongs to --kind"},
+      {{"--capture", "a", "--", "x"}, "belong to --http"},
+      {{"--http", "http://h", "--interpreter", "x"}, "--interpreter belongs to --script"},
+      {{"--http", "http://h", "--header", "x"}, "expected \"NAME: VALUE\""},
+      {{"--kind", "a", "--with", "{"}, "--with: "},
+      {{"--file", "x", "--kind", "a"}, "--file holds whole tasks"},
+  };
+  for (const auto& [options, text] : kRefusals) {
+    std::vector<std::string> words{"task", "submit"};
+    words.insert(words.end(), options.begin(), options.end());
+    EXPECT_EQ(cluster_.run(words), kExitUsage) << text;
+    EXPECT_NE(cluster_.err.str().find(text), std::string::npos) << cluster_.err.str();
+  }
+}
+
 // A file may hold one task, a list, or {"tasks"}; lists go in one step.
 TEST_F(TaskVerbsTest, FilesOfTasks) {
   cluster_.on("POST /api/v1/tasks", {{201, R"({"id":"1"})"}});
