@@ -54,9 +54,10 @@ std::vector<std::string> splitAtDashes(const std::vector<std::string>& arguments
 
 int run(const std::vector<std::string>& arguments, const Programs& programs,
         Surroundings& surroundings) {
-  // The arguments of these two are their own.
+  // The arguments of these are their own.
   for (const auto& [name, program] :
-       {std::pair("shepherd", &programs.shepherd), std::pair("bench", &programs.bench)}) {
+       {std::pair("shepherd", &programs.shepherd), std::pair("http-task", &programs.http_task),
+        std::pair("bench", &programs.bench)}) {
     if (!arguments.empty() && arguments.front() == name && *program) {
       return (*program)({arguments.begin() + 1, arguments.end()});
     }

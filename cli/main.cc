@@ -9,6 +9,7 @@
 #include "cli/serve/serve_standalone.h"
 #include "cli/serve/serve_worker.h"
 #include "tests/bench/bench.h"
+#include "worker/http_task.h"
 #include "worker/shepherd.h"
 
 // The one program. Here alone the verbs meet what they start.
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   programs.cluster_init = baton::cli::clusterInit;
   programs.bench = baton::bench::runBench;
   programs.shepherd = baton::worker::runShepherd;
+  programs.http_task = baton::worker::runHttpTask;
   const baton::SystemClock clock;
   baton::cli::Surroundings surroundings{
       std::cin, std::cout, std::cerr, clock,

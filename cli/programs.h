@@ -21,6 +21,8 @@ struct Programs {
   std::function<int(const std::vector<std::string>& arguments)> bench;
   // Hidden: the process that outlives a worker. Gets its arguments as they are.
   std::function<int(const std::vector<std::string>& arguments)> shepherd;
+  // Hidden: the process of a task of kind http.
+  std::function<int(const std::vector<std::string>& arguments)> http_task;
 };
 
 }  // namespace baton::cli

@@ -131,7 +131,15 @@ constexpr Key labels(std::string_view name) {
           .type = KeyType::Labels,
           .doc =
               "What this host offers; a task with labels goes only to runners that have them "
-              "all."};
+              "all. Names beginning with kind. are the worker's own."};
+}
+constexpr Key plugins(std::string_view name) {
+  return {.name = name,
+          .type = KeyType::File,
+          .doc =
+              "Folder of plug-ins, the executables baton-task-KIND; without it there are none. "
+              "Folder and files must not be writable by others than root and the worker's "
+              "user. It is looked at anew while the worker runs."};
 }
 constexpr Key outputMax() {
   return {.name = "log.max_bytes",
@@ -274,6 +282,7 @@ constexpr std::array kWorkerKeys{
                "name of the host."},
     runners("worker.runners", "4"),
     labels("worker.labels"),
+    plugins("worker.plugins"),
     Key{.name = "worker.masters",
         .type = KeyType::AddressList,
         .required = true,
@@ -304,6 +313,7 @@ constexpr std::array kStandaloneKeys{
                "the user's state folder (XDG_STATE_HOME, ~/.local/state)."},
     runners("standalone.runners", "4"),
     labels("standalone.labels"),
+    plugins("standalone.plugins"),
     httpHost("127.0.0.1"),
     httpPort("7410"),
     heartbeatInterval(

@@ -13,6 +13,7 @@ Result<StandaloneConfig> readStandaloneConfig(const std::string& file, std::stri
   if (config.data_dir.empty()) config.data_dir = stateFolder() + "/standalone";
   config.runners = static_cast<int>(settings.integer("standalone.runners"));
   config.labels = settings.labels("standalone.labels");
+  config.plugins = settings.text("standalone.plugins");
   config.http = httpConfigOf(settings);
   config.output_max_bytes = settings.integer("log.max_bytes");
   config.engine = engineConfigOf(settings, issues);

@@ -12,6 +12,7 @@ struct StandaloneConfig {
   std::string data_dir;
   int runners = 0;
   std::map<std::string, std::string> labels;
+  std::string plugins;  // Folder; empty: none.
   HttpConfig http;
   int64_t output_max_bytes = 0;  // Of each output stream of an attempt.
   EngineConfig engine;

@@ -10,6 +10,7 @@ Result<WorkerConfig> readWorkerConfig(const std::string& file, std::string_view 
   config.worker_id = settings.isSet("worker.id") ? settings.text("worker.id") : hostName();
   config.runners = static_cast<int>(settings.integer("worker.runners"));
   config.labels = settings.labels("worker.labels");
+  config.plugins = settings.text("worker.plugins");
   config.masters = settings.list("worker.masters");
   config.data_dir = settings.text("worker.data_dir");
   config.http = httpConfigOf(settings);

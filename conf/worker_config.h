@@ -13,6 +13,7 @@ struct WorkerConfig {
   std::string worker_id;
   int runners = 0;
   std::map<std::string, std::string> labels;
+  std::string plugins;               // Folder; empty: none.
   std::vector<std::string> masters;  // host:port
   std::string data_dir;
   HttpConfig http;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -55,6 +56,23 @@ Status writeScript(const ChildContext& context, const StartRequest& request) {
   return Error::unavailable("the script can't be written to {}: {}", path, strerror(errno));
 }
 
+// A file in memory that begins with the input: it needs no reader like a pipe, and what it holds
+// never gets to a disk.
+Result<FileDescriptor> inputFile(const std::string& input) {
+  FileDescriptor fd(memfd_create("baton-input", MFD_CLOEXEC));
+  size_t done = 0;
+  while (fd && done < input.size()) {
+    const ssize_t wrote = write(fd.get(), input.data() + done, input.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) break;
+    done += static_cast<size_t>(wrote);
+  }
+  if (!fd || done < input.size() || lseek(fd.get(), 0, SEEK_SET) != 0) {
+    return Error::unavailable("no memory to be had for standard input: {}", strerror(errno));
+  }
+  return fd;
+}
+
 // Pointers into the strings, ended by a null pointer, as exec wants them.
 std::vector<char*> pointersTo(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
@@ -70,6 +88,7 @@ struct ChildPlan {
   std::string dir;
   std::vector<char*> argv;
   std::vector<char*> env;
+  int stdin_fd;  // -1: empty.
   int stdout_fd;
   int stderr_fd;
   int failure_fd;
@@ -82,8 +101,8 @@ struct ChildPlan {
 }
 
 bool connectStreams(const ChildPlan& plan) {
-  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  return null >= 0 && dup2(null, 0) == 0 && dup2(plan.stdout_fd, 1) == 1 &&
+  const int in = plan.stdin_fd >= 0 ? plan.stdin_fd : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  return in >= 0 && dup2(in, 0) == 0 && dup2(plan.stdout_fd, 1) == 1 &&
          dup2(plan.stderr_fd, 2) == 2;
 }
 
@@ -120,6 +139,10 @@ Result<ChildProcess> startChild(const ChildContext& context, const StartRequest&
     RETURN_IF_ERROR(writeScript(context, request));
     argv.push_back(own_folder + "/" + kScriptName);
   }
+  FileDescriptor input;
+  if (!request.input.empty()) {
+    ASSIGN_OR_RETURN(input, inputFile(request.input));
+  }
   ASSIGN_OR_RETURN(Pipe out, makePipe());
   ASSIGN_OR_RETURN(Pipe err, makePipe());
   ASSIGN_OR_RETURN(Pipe failure, makePipe());
@@ -128,6 +151,7 @@ Result<ChildProcess> startChild(const ChildContext& context, const StartRequest&
                        .dir = request.dir.empty() ? own_folder : request.dir,
                        .argv = pointersTo(argv),
                        .env = pointersTo(request.env),
+                       .stdin_fd = input ? input.get() : -1,
                        .stdout_fd = out.write_end.get(),
                        .stderr_fd = err.write_end.get(),
                        .failure_fd = failure.write_end.get()};

@@ -27,9 +27,9 @@ struct ChildContext {
 };
 
 // Starts a child that leads a new session and group, records itself, and then executes the
-// program: empty standard input, both outputs in pipes, default signals, exactly the environment
-// of the request, no descriptor of ours. Only for a process with one thread: the child runs
-// ordinary code, in our memory (vfork), before it executes.
+// program: the request's standard input, both outputs in pipes, default signals, exactly the
+// environment of the request, no descriptor of ours. Only for a process with one thread: the child
+// runs ordinary code, in our memory (vfork), before it executes.
 //
 // posix_spawn can't do this: nothing of ours can run in the child between its birth and the
 // program, and a parent that is killed right after posix_spawn has recorded nobody.

@@ -314,7 +314,6 @@ HeartbeatRequest Runner::compose(BootTime now) const {
   request.last_order = last_order_;
   request.epoch = epoch_;
   request.leaving_ms = leaving_.count();
-  request.labels = options_.labels;
   request.wait_ms = waitTime().count();
   switch (phase_) {
     case Phase::Idle:

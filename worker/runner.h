@@ -18,7 +18,7 @@ namespace baton::worker {
 // a Persist action says is durable before the next action is begun: that is how a power loss can
 // neither start an attempt twice nor make a runner forget an epoch that it acted on.
 struct SendHeartbeat {
-  HeartbeatRequest request;  // The driver adds figures.
+  HeartbeatRequest request;  // The driver adds labels and figures.
 };
 // The answer to that request is not wanted any more; its connection may be closed.
 struct AbandonHeartbeat {
@@ -73,7 +73,6 @@ struct RunnerOptions {
   std::string worker_address;
   std::string journal_id;
   uint64_t incarnation = 0;
-  LabelMap labels;
   Millis heartbeat{30'000};  // H, until a reply tells the cluster's.
   uint64_t jitter_seed = 0;
 };

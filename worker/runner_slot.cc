@@ -93,6 +93,7 @@ void RunnerSlot::send(HeartbeatRequest request) {
       request.final_args = context_.final_args(*runner_.openOrder());
     }
   }
+  request.labels = context_.labels();
   sent_key_ = request.current;
   Link& link = linkFor(*master);
   link.seq = seq;

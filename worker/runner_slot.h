@@ -25,6 +25,7 @@ struct SlotContext {
   std::function<void(const StopRequest& request)> stop;
   std::function<void(const AttemptKey& key)> result_kept;  // It is on our disk.
   std::function<std::optional<HostFigures>()> take_figures;
+  std::function<LabelMap()> labels;  // Of this moment.
   std::function<std::string(const Order& order)> final_args;
 };
 

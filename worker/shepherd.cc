@@ -168,7 +168,10 @@ void Shepherd::send(const ShepherdNote& note) {
 }
 
 void Shepherd::handle(const HelloRequest&) {
-  HelloNote note{.pid = getpid(), .version = BATON_VERSION, .running = {}, .ended = {}};
+  HelloNote note;
+  note.pid = getpid();
+  note.version = BATON_VERSION;
+  note.takes_input = true;
   for (const auto& [key, attempt] : attempts_) note.running.push_back(attempt->startedNote());
   for (const auto& [key, ended] : results_) note.ended.push_back(ended);
   greeted_ = true;

@@ -96,7 +96,9 @@ Result<EndedNote> readEnded(const Json& json) {
 Result<HelloNote> readHello(const Json& json) {
   HelloNote note;
   JsonReader reader(json);
-  reader.integer("pid", note.pid, 0, INT32_MAX).string("version", note.version);
+  reader.integer("pid", note.pid, 0, INT32_MAX)
+      .string("version", note.version)
+      .boolean("takes_input", note.takes_input);
   const Json* running = reader.array("running");
   const Json* ended = reader.array("ended");
   RETURN_IF_ERROR(reader.finishTolerant());
@@ -126,6 +128,7 @@ Json toJson(const StartRequest& request) {
   json["env"] = request.env;
   json["dir"] = request.dir;
   if (request.has_script) json["script"] = request.script;
+  if (!request.input.empty()) json["input"] = request.input;
   return json;
 }
 Json toJson(const StopRequest& request) {
@@ -146,6 +149,7 @@ Json toJson(const HelloNote& note) {
   Json json = messageOf("hello");
   json["pid"] = note.pid;
   json["version"] = note.version;
+  json["takes_input"] = note.takes_input;
   json["running"] = Json::array();
   json["ended"] = Json::array();
   for (const StartedNote& started : note.running) json["running"].push_back(startedToJson(started));
@@ -169,7 +173,8 @@ Result<ShepherdRequest> readStart(const Json& json) {
   reader.strings("argv", request.argv, kArgsCountMax)
       .strings("env", request.env, kArgsCountMax)
       .string("dir", request.dir)
-      .string("script", request.script);
+      .string("script", request.script)
+      .string("input", request.input);
   request.has_script = reader.has("script");
   RETURN_IF_ERROR(reader.finishTolerant());
   if (request.argv.empty()) return Error::invalidArgument("argv is empty");

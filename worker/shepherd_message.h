@@ -22,7 +22,8 @@ struct HelloRequest {
   std::string version;
 };
 // Start a process. `argv` is found along the PATH in `env`. With a script, its text is written
-// to the attempt's folder and the file's path is added to `argv`.
+// to the attempt's folder and the file's path is added to `argv`. With an input, that is what the
+// process reads from standard input; else it is empty.
 struct StartRequest {
   AttemptKey key;
   std::vector<std::string> argv;
@@ -30,6 +31,7 @@ struct StartRequest {
   std::string dir;               // Empty: the attempt's own folder.
   std::string script;
   bool has_script = false;
+  std::string input;
 };
 // TERM to the whole tree, KILL after `grace_ms`. A second stop changes neither reason nor time.
 struct StopRequest {
@@ -70,6 +72,7 @@ struct HelloNote {
   std::string version;
   std::vector<StartedNote> running;  // Those still being started are in it too, with pid.
   std::vector<EndedNote> ended;
+  bool takes_input = false;  // It heeds StartRequest::input; older ones do not.
 };
 using ShepherdNote = std::variant<HelloNote, StartedNote, EndedNote, RefusedNote>;
 

@@ -6,8 +6,16 @@
 #include <array>
 
 #include "worker/attempt_files.h"
+#include "worker/plug_ins.h"
 
 namespace baton::worker {
+namespace {
+
+std::string outputPath(const EnvironmentInput& input) {
+  return input.data_dir + "/" + workFolder(input.key) + "/" + kOutputName;
+}
+
+}  // namespace
 
 TaskIdentity TaskIdentity::ofThisProcess() {
   TaskIdentity identity{
@@ -38,7 +46,7 @@ std::vector<std::string> taskEnvironment(const EnvironmentInput& input, const Ta
   variables["BATON_TASK_ID"] = std::to_string(input.key.task_id);
   variables["BATON_ATTEMPT"] = std::to_string(input.key.attempt);
   variables["BATON_EPOCH"] = std::to_string(input.epoch);
-  variables["BATON_OUTPUT"] = input.data_dir + "/" + workFolder(input.key) + "/" + kOutputName;
+  variables["BATON_OUTPUT"] = outputPath(input);
   variables["BATON_WORKER"] = input.worker_id;
   variables["BATON_RUNNER"] = input.runner_id;
   std::vector<std::string> environment;
@@ -53,8 +61,30 @@ std::vector<std::string> taskEnvironment(const EnvironmentInput& input, const Ta
   return environment;
 }
 
+std::string taskInput(const EnvironmentInput& input, const TaskSpec& spec, Millis timeout) {
+  Json json = {{"id", std::to_string(input.key.task_id)},
+               {"attempt", input.key.attempt},
+               {"epoch", input.epoch},
+               {"name", spec.name},
+               {"kind", spec.kind},
+               {"worker", input.worker_id},
+               {"runner", input.runner_id},
+               {"output", outputPath(input)},
+               {"timeout_ms", timeout.count()},
+               {"params", spec.params},
+               {"env", spec.env}};
+  if (spec.kind == "http") {
+    json["http"] = httpToJson(spec.http);
+  } else {
+    json["with"] = spec.with.is_null() ? Json::object() : spec.with;
+  }
+  return dumpJson(json);
+}
+
 std::vector<std::string> taskArguments(const TaskSpec& spec) {
-  if (spec.kind != "script") return spec.command;
+  if (spec.kind == "command") return spec.command;
+  if (spec.kind == "http") return {spec.http.method, spec.http.url};
+  if (spec.kind != "script") return {std::string(kPlugInPrefix) + spec.kind};
   if (spec.interpreter.empty()) return {"/bin/sh", "-e"};
   return spec.interpreter;
 }

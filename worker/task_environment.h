@@ -43,8 +43,13 @@ struct EnvironmentInput {
 //   the BATON_ variables above, by which a stop finds the processes of an attempt.
 std::vector<std::string> taskEnvironment(const EnvironmentInput& input, const TaskSpec& spec);
 
+// What a request or a plug-in reads from standard input: who it is and what it is asked for, as one
+// JSON object (docs/plugins.md). `timeout`: of the attempt, 0: none.
+std::string taskInput(const EnvironmentInput& input, const TaskSpec& spec, Millis timeout);
+
 // The command of a task as it will be run: of a script, its interpreter, to which the shepherd
-// adds the script's path.
+// adds the script's path; of a request, method and address, of a plug-in, its file's name: what
+// runs them is the worker's.
 std::vector<std::string> taskArguments(const TaskSpec& spec);
 
 // The same for people: cut to 64 KB in all, the cut marked with "…".

@@ -25,12 +25,15 @@ struct WorkerOptions {
   // host:port under which masters reach the log server; empty: where it listens, `host` standing
   // for all addresses.
   std::string advertised_address;
+  std::string plugins;                         // Folder of the plug-ins, absolute; empty: none.
   int64_t log_bytes_max = 64LL * 1024 * 1024;  // Per output stream of an attempt.
   std::string task_zone;                       // TZ of tasks; empty: not set.
   Millis heartbeat{30'000};                    // Until a master tells the cluster's.
   Millis leaving{60'000};  // Announced by stop(): not counted as lost for so long.
   Millis shepherd_idle_exit{60'000};
   std::vector<std::string> shepherd_command{"/proc/self/exe", "shepherd"};
+  // What carries tasks of kind http; found by the shepherd, whose own program it is.
+  std::vector<std::string> http_command{"/proc/self/exe", "http-task"};
 };
 
 }  // namespace baton::worker

@@ -9,6 +9,7 @@
 
 #include "common/base/log.h"
 #include "worker/host_figures.h"
+#include "worker/proc_info.h"
 
 namespace baton::worker {
 namespace {
@@ -51,7 +52,8 @@ WorkerDaemon::WorkerDaemon(WorkerOptions options)
         identity.zone = options_.task_zone;
         return identity;
       }()),
-      open_attempts_(std::make_unique<OpenAttempts>()) {}
+      open_attempts_(std::make_unique<OpenAttempts>()),
+      plug_ins_(options_.plugins) {}
 
 WorkerDaemon::~WorkerDaemon() { stop(); }
 
@@ -66,6 +68,10 @@ Status WorkerDaemon::checkOptions() const {
   if (options_.data_dir.empty() || options_.data_dir.front() != '/') {
     return Error::invalidArgument("data directory \"{}\" is not an absolute path",
                                   options_.data_dir);
+  }
+  if (!options_.plugins.empty() && options_.plugins.front() != '/') {
+    return Error::invalidArgument("plug-in folder \"{}\" is not an absolute path",
+                                  options_.plugins);
   }
   if (options_.token.empty()) return Error::invalidArgument("the worker has no token");
   if (options_.masters.empty()) return Error::invalidArgument("no master is configured");
@@ -209,7 +215,6 @@ RunnerOptions WorkerDaemon::runnerOptions(const std::string& runner_id) const {
           .worker_address = logAddress(),
           .journal_id = journal_->journalId(),
           .incarnation = journal_->incarnation(),
-          .labels = options_.labels,
           .heartbeat = options_.heartbeat,
           .jitter_seed = Random::fromKernel().next()};
 }
@@ -230,6 +235,7 @@ SlotContext WorkerDaemon::slotContext() {
                 noteOpenAttempts();
               },
           .take_figures = [this] { return takeFigures(); },
+          .labels = [this] { return labels(); },
           .final_args =
               [](const Order& order) {
                 TaskSpec spec;
@@ -365,6 +371,7 @@ void WorkerDaemon::onEnded(const EndedNote& note) {
 }
 
 void WorkerDaemon::onHello(const HelloNote& hello) {
+  shepherd_takes_input_ = hello.takes_input;
   if (!hello_) {  // At the start the slots do not exist yet.
     hello_ = hello;
     loop_->stop();

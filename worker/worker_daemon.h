@@ -12,6 +12,7 @@
 #include "net/event_loop.h"
 #include "net/resolver.h"
 #include "worker/log_server.h"
+#include "worker/plug_ins.h"
 #include "worker/runner_slot.h"
 #include "worker/shepherd_client.h"
 #include "worker/shepherd_launcher.h"
@@ -66,6 +67,9 @@ class WorkerDaemon {
   void onEnded(const EndedNote& note);
   RunnerSlot* slotOf(const AttemptKey& key);
   void startAttempt(const Order& order, Epoch epoch, const std::string& runner_id);
+  Result<std::vector<std::string>> argumentsOf(const TaskSpec& spec) const;
+  // What the heartbeats announce: the operator's labels and the kinds that can be carried now.
+  LabelMap labels();
   EndedNote endedNote(const AttemptKey& key, FailureReason reason, std::string text) const;
   void failStart(const Order& order, std::string text);
   std::optional<HostFigures> takeFigures();
@@ -89,8 +93,10 @@ class WorkerDaemon {
   pid_t shepherd_pid_ = 0;                 // Of one that we started: to be reaped.
   std::optional<HelloNote> hello_;         // The shepherd's picture at the start.
   std::vector<ShepherdNote> early_notes_;  // Behind the hello, until there are slots.
-  bool shepherd_continued_ = false;  // It lived before us: what it has no record of never ran.
-  std::vector<AttemptKey> lost_;     // On record by a shepherd that is dead.
+  bool shepherd_continued_ = false;    // It lived before us: what it has no record of never ran.
+  std::vector<AttemptKey> lost_;       // On record by a shepherd that is dead.
+  bool shepherd_takes_input_ = false;  // Else it can't run requests and plug-ins.
+  PlugInFolder plug_ins_;
   bool leaving_ = false;
   BootTime figures_due_{};
   NamedThread thread_;  // Last: gone before anything it uses.

@@ -82,6 +82,7 @@ worker::WorkerOptions workerOptionsOf(const conf::StandaloneConfig& config,
   options.token = prepared.worker_token;
   options.runners = config.runners;
   options.labels = config.labels;
+  options.plugins = config.plugins;
   options.listen_host = "127.0.0.1";
   options.log_bytes_max = config.output_max_bytes;
   options.heartbeat = prepared.heartbeat;

@@ -23,6 +23,7 @@ int serveWorker(const conf::WorkerConfig& config) {
   options.token = config.worker_token;
   options.runners = config.runners;
   options.labels = config.labels;
+  options.plugins = config.plugins;
   options.listen_host = config.http.host;
   options.listen_port = static_cast<uint16_t>(config.http.port);
   options.advertised_address = config.http.advertise;

@@ -48,6 +48,22 @@ TEST_F(ShepherdTest, ReportsSignals) {
   EXPECT_NE(killed.result.reason_text.find("not sent by baton"), std::string::npos);
 }
 
+// An input is what the process reads; without one there is nothing to be read. Neither can get
+// stuck: more than a pipe holds is no matter, nor is a program that reads nothing.
+TEST_F(ShepherdTest, HandsInWhatATaskReads) {
+  launch();
+  EXPECT_TRUE(hello_.takes_input);
+  EXPECT_EQ(run(shell(1, "cat | wc -c")).result.return_code, 0);
+  EXPECT_EQ(log(1), "0\n");
+  StartRequest reads = shell(2, "cat");
+  reads.input = std::string(3'000'000, 'x') + "\n";
+  EXPECT_EQ(run(reads).result.return_code, 0);
+  EXPECT_EQ(log(2), reads.input);
+  StartRequest ignores = shell(3, "exit 4");
+  ignores.input = reads.input;
+  EXPECT_EQ(run(ignores).result.return_code, 4);
+}
+
 // A program that is not there is start_failed with the system's reason, not exit code 127.
 TEST_F(ShepherdTest, SaysWhyAProgramCanNotBeStarted) {
   launch();

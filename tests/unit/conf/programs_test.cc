@@ -162,7 +162,8 @@ TEST(WorkerConfigTest, WholeFileArrivesTyped) {
   TemporaryFolder folder;
   folder.write("t", std::string(kWorkerToken));
   const std::string text = fmt::format(
-      "worker:\n  id: w1\n  runners: 8\n  labels: {{gpu: a100}}\n  masters: [m1:7410]\n"
+      "worker:\n  id: w1\n  runners: 8\n  labels: {{gpu: a100}}\n  masters: [m1:7410]\n  plugins: "
+      "/p\n"
       "  data_dir: {0}\nsecurity:\n  worker_token_file: {0}/t\n",
       folder.path());
   const auto config = readWorkerConfig("w", text, {});
@@ -170,6 +171,7 @@ TEST(WorkerConfigTest, WholeFileArrivesTyped) {
   EXPECT_EQ(config->worker_id, "w1");
   EXPECT_EQ(config->runners, 8);
   EXPECT_EQ(config->labels.at("gpu"), "a100");
+  EXPECT_EQ(config->plugins, "/p");
   EXPECT_EQ(config->worker_token, kWorkerToken);
   EXPECT_FALSE(readWorkerConfig("w", text, {{"BATON__WORKER__ID", std::string(60, 'w')}}).ok());
 }

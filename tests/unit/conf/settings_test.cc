@@ -113,6 +113,8 @@ TEST(SettingsTest, OtherTypesRefuseWhatTheyCannotMean) {
                                                        {"http", "host: \"\""},
                                                        {"worker", "labels: [a, b]"},
                                                        {"worker", "labels: {a: b c}"},
+                                                       {"worker", "labels: {kind.x: y}"},
+                                                       {"worker", "plugins: relative"},
                                                        {"worker", "labels: {a: {b: c}}"},
                                                        {"worker", "labels: {a: 1, a: 2}"}};
   for (const auto& [section, line] : lines) {

@@ -72,6 +72,34 @@ TEST(OutputValuesTest, SaysWhatItLeavesOut) {
   EXPECT_NE(outputs.problem.find("line 2"), std::string::npos);
 }
 
+// What is captured may have lines; it is read back as it was, whatever stands in it.
+TEST(OutputValuesTest, KeepsValuesOfSeveralLines) {
+  const OutputValues outputs =
+      parseOutputValues("a<<EOF\none\n\n# two=2\nEOF\nb<<X\nX\nc<<d=e\nd=1");
+  EXPECT_EQ(outputs.values, (std::map<std::string, std::string>{
+                                {"a", "one\n\n# two=2"}, {"b", ""}, {"c<<d", "e"}, {"d", "1"}}));
+  EXPECT_EQ(outputs.problem, "");
+  for (const std::string value :
+       {"", "x", "a=b", "# x", "one\ntwo", "\n", "END\nEND", "a\n\n\r\nb"}) {
+    const auto lines = formatOutputValue("k", value);
+    ASSERT_TRUE(lines.ok());
+    EXPECT_EQ(parseOutputValues("x=1\n" + *lines + "y=2").values,
+              (std::map<std::string, std::string>{{"k", value}, {"x", "1"}, {"y", "2"}}));
+  }
+}
+
+TEST(OutputValuesTest, RefusesValuesThatCouldNotBeReadBack) {
+  EXPECT_EQ(formatOutputValue("k", "\xff").error().code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(formatOutputValue("k", std::string_view("a\0b", 3)).error().code(),
+            ErrorCode::InvalidArgument);
+  EXPECT_TRUE(formatOutputValue("k", std::string(kOutputsBytesMax - 3, 'x')).ok());
+  EXPECT_EQ(formatOutputValue("k", std::string(kOutputsBytesMax - 2, 'x')).error().code(),
+            ErrorCode::TooLarge);
+  const OutputValues cut = parseOutputValues("a=1\nb<<END\nx\ny");
+  EXPECT_EQ(cut.values, (std::map<std::string, std::string>{{"a", "1"}}));
+  EXPECT_NE(cut.problem.find("line 2"), std::string::npos);
+}
+
 // A value that was cut in half is none.
 TEST(OutputValuesTest, StopsAtTheCapOnALineEnd) {
   std::string text;
@@ -144,6 +172,32 @@ TEST(TaskEnvironmentTest, ReplacesInTheDocumentedOrder) {
   EXPECT_FALSE(has("BAD=NAME=x"));
 }
 
+// docs/plugins.md has these members; a plug-in is written against them.
+TEST(TaskInputTest, DescribesTheTask) {
+  TaskSpec spec;
+  spec.name = "n";
+  spec.kind = "copy";
+  spec.with = {{"rows", 3}};
+  spec.params = {{"P", "p"}};
+  spec.env = {{"E", "e"}};
+  const Json input = *parseJson(taskInput(environmentInput(), spec, Millis(1'500)));
+  const Json wanted = {{"id", "17"},           {"attempt", 4},
+                       {"epoch", 12},          {"name", "n"},
+                       {"kind", "copy"},       {"worker", "host-a"},
+                       {"runner", "host-a:3"}, {"output", "/data/attempts/17.4/.baton-output"},
+                       {"timeout_ms", 1'500},  {"params", {{"P", "p"}}},
+                       {"env", {{"E", "e"}}},  {"with", {{"rows", 3}}}};
+  EXPECT_EQ(input, wanted);
+  spec.with = nullptr;
+  EXPECT_EQ((*parseJson(taskInput(environmentInput(), spec, Millis(0))))["with"], Json::object());
+  spec.kind = "http";
+  spec.http.url = "http://h/";
+  const Json request = *parseJson(taskInput(environmentInput(), spec, Millis(0)));
+  EXPECT_EQ(request["http"], (Json{{"url", "http://h/"}}));
+  EXPECT_FALSE(request.contains("with"));
+  EXPECT_EQ(taskArguments(spec), (std::vector<std::string>{"GET", "http://h/"}));
+}
+
 TEST(ShepherdMessageTest, RequestsSurviveTheWire) {
   StartRequest start;
   start.key = {.task_id = 9, .attempt = 2, .nonce = "abc"};
@@ -152,6 +206,7 @@ TEST(ShepherdMessageTest, RequestsSurviveTheWire) {
   start.dir = "/tmp";
   start.has_script = true;
   start.script = "";
+  start.input = "{\"a\":\"\\n\"}";
   std::string line = toLine(ShepherdRequest(start));
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   const auto parsed = parseShepherdRequest(line);
@@ -162,6 +217,7 @@ TEST(ShepherdMessageTest, RequestsSurviveTheWire) {
   EXPECT_EQ(back.env, start.env);
   EXPECT_EQ(back.dir, start.dir);
   EXPECT_TRUE(back.has_script);
+  EXPECT_EQ(back.input, start.input);
   EXPECT_FALSE(parseShepherdRequest(R"({"op":"start","task":1,"attempt":1,"argv":[]})").ok());
   EXPECT_FALSE(parseShepherdRequest(R"({"op":"dance"})").ok());
   EXPECT_FALSE(parseShepherdRequest("nonsense").ok());
@@ -179,10 +235,14 @@ TEST(ShepherdMessageTest, NotesSurviveTheWire) {
   const HelloNote hello{.pid = 3,
                         .version = "1",
                         .running = {{.key = ended.key, .pid = 4, .started_us = 6}},
-                        .ended = {ended}};
+                        .ended = {ended},
+                        .takes_input = true};
   const auto parsed = parseShepherdNote(toLine(ShepherdNote(hello)));
   ASSERT_TRUE(parsed.ok());
   const auto& back = std::get<HelloNote>(*parsed);
+  EXPECT_TRUE(back.takes_input);
+  // A shepherd from before there was any input.
+  EXPECT_FALSE(std::get<HelloNote>(*parseShepherdNote(R"({"op":"hello","pid":3})")).takes_input);
   ASSERT_EQ(back.running.size(), 1U);
   EXPECT_EQ(back.running[0].started_us, 6);
   ASSERT_EQ(back.ended.size(), 1U);
