@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
+#include "common/model/flow_records.h"
 #include "common/model/records.h"
 
 namespace baton::dao {
@@ -37,12 +38,31 @@ class FencedTxn {
     std::string outputs;
   };
   virtual Status storeTaskOutputs(std::span<const TaskOutputs> rows) = 0;
+  // Specifications that became known after their task was stored. Inserts or overwrites.
+  struct TaskSpecText {
+    TaskId task_id = 0;
+    std::string spec;  // JSON of runPartToJson.
+  };
+  virtual Status storeTaskSpecs(std::span<const TaskSpecText> rows) = 0;
   // Inserts or overwrites. Rows that close an attempt are written before rows that open one, so
   // that "one open attempt per task and per runner" (unique keys) holds at every moment.
   virtual Status storeAttempts(std::span<const AttemptRecord> rows) = 0;
   virtual Status storeRunners(std::span<const RunnerRecord> rows) = 0;
   virtual Status storeOutbox(std::span<const OutboxRecord> rows) = 0;
   virtual Status storeIdempotency(std::span<const IdempotencyRecord> rows) = 0;
+
+  // --- flows ---
+  virtual Status storeFlows(std::span<const FlowRecord> rows) = 0;  // Inserts or overwrites.
+  virtual Status insertFlowVersions(std::span<const FlowVersionRecord> rows) = 0;
+  // New runs, all columns. Unique by flow, trigger and key: another run of the same is Corrupt.
+  virtual Status insertRuns(std::span<const RunRecord> rows) = 0;
+  // The changing part of runs that exist.
+  virtual Status storeRunStates(std::span<const RunState> rows) = 0;
+  virtual Status storeMissed(std::span<const MissedRecord> rows) = 0;  // Inserts or overwrites.
+  // New events; one that is there already (name, key) is Corrupt.
+  virtual Status insertEvents(std::span<const EventRecord> rows) = 0;
+  virtual Status insertBackfills(std::span<const BackfillRecord> rows) = 0;
+
   // Forgets idempotency keys older than `before`, at most `limit` rows; returns how many.
   virtual Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) = 0;
   // Reserves `count` numbers of a counter ("task_id", "outbox_id"); returns the first.

@@ -13,6 +13,7 @@
 
 #include "common/base/status.h"
 #include "common/model/records.h"
+#include "dao/flow_reader.h"
 
 namespace baton::dao {
 
@@ -26,6 +27,8 @@ struct TaskFilter {
   std::string tag;
   std::string host;  // Host of the newest attempt's runner.
   std::string runner_id;
+  RunId run_id = 0;           // 0: any.
+  std::string flow;           // Key (nameKey) of the flow of its run; empty: any.
   WallTime created_from{};    // Inclusive; zero: open.
   WallTime created_before{};  // Exclusive; zero: open.
 };
@@ -59,10 +62,8 @@ struct TaskCounts {
 // Reads committed state under the read-only database user; reconnects by itself. One thread at a
 // time; make one a thread (ReaderPool).
 // Errors of all: Unavailable, Corrupt (a row that can't be understood; it is named).
-class Reader {
+class Reader : public FlowReader {
  public:
-  virtual ~Reader() = default;
-
   virtual Result<std::optional<TaskRecord>> task(TaskId id) = 0;  // With spec and outputs.
   virtual Result<TaskPage> tasks(const TaskFilter& filter, TaskId before, uint32_t limit) = 0;
   virtual Result<uint64_t> countTasks(const TaskFilter& filter) = 0;

@@ -24,4 +24,12 @@ bool isValidName(std::string_view text, bool colon) {
   });
 }
 
+std::string nameKey(std::string_view name) {
+  std::string key(name);
+  for (char& c : key) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return key;
+}
+
 }  // namespace baton

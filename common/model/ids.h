@@ -10,6 +10,8 @@ namespace baton {
 // Number of a task, unique in the cluster for ever, above 0. A string in JSON, because browsers
 // do not keep integers above 2^53.
 using TaskId = uint64_t;
+// Number of a run of a flow, likewise.
+using RunId = uint64_t;
 // Number of a leadership term, above 0 once somebody led.
 using Epoch = uint64_t;
 
@@ -19,5 +21,8 @@ std::optional<TaskId> parseTaskId(std::string_view text);
 // True for ids that people give (runner, worker, node, cluster): 1 to 64 of A-Z a-z 0-9 . _ - and,
 // with `colon`, ":".
 bool isValidName(std::string_view text, bool colon = false);
+
+// Names of flows and groups are compared without case: the name in small letters (ASCII).
+std::string nameKey(std::string_view name);
 
 }  // namespace baton

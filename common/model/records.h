@@ -44,6 +44,8 @@ struct TaskRecord {
   std::vector<std::string> tags;
   WallTime created_at{};
   std::string outputs;  // JSON object of strings; empty: none.
+  RunId run_id = 0;     // Run of a flow that it is a part of, under its name; 0: none.
+  std::string flow;     // Of the run; read, never written.
   TaskState state;
 };
 

@@ -1,17 +1,27 @@
 #include "dao/schema/migrations.h"
 
-#include "common/base/status.h"
-
 namespace baton::dao {
 
 std::span<const std::string_view> mysqlMigration(uint32_t version) {
-  CHECK(version == 1);
-  return mysqlMigration1();
+  switch (version) {
+    case 1:
+      return mysqlMigration1();
+    case 2:
+      return mysqlMigration2();
+    default:
+      return {};
+  }
 }
 
 std::span<const std::string_view> sqliteMigration(uint32_t version) {
-  CHECK(version == 1);
-  return sqliteMigration1();
+  switch (version) {
+    case 1:
+      return sqliteMigration1();
+    case 2:
+      return sqliteMigration2();
+    default:
+      return {};
+  }
 }
 
 }  // namespace baton::dao

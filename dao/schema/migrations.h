@@ -14,12 +14,14 @@
 namespace baton::dao {
 
 // Version that this program reads and writes.
-inline constexpr uint32_t kSchemaVersion = 1;
+inline constexpr uint32_t kSchemaVersion = 2;
 
 std::span<const std::string_view> mysqlMigration(uint32_t version);
 std::span<const std::string_view> sqliteMigration(uint32_t version);
 
 std::span<const std::string_view> mysqlMigration1();
 std::span<const std::string_view> sqliteMigration1();
+std::span<const std::string_view> mysqlMigration2();
+std::span<const std::string_view> sqliteMigration2();
 
 }  // namespace baton::dao

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/model/flow_records.h"
+#include "common/model/records.h"
+
+namespace baton::dao {
+
+// Which runs a list shows; empty members do not filter.
+struct RunFilter {
+  std::string flow;  // Key (nameKey).
+  std::vector<RunStatus> statuses;
+  std::vector<RunTrigger> triggers;
+  uint64_t backfill = 0;
+  RunId parent_run = 0;
+  WallTime plan_from{};    // Inclusive; zero: open.
+  WallTime plan_before{};  // Exclusive; zero: open.
+  bool late = false;       // Only those that missed their deadline.
+};
+
+// One page, newest first, by keyset.
+template <typename Row>
+struct PageOf {
+  std::vector<Row> items;
+  bool more = false;
+};
+
+// A flow as lists show it.
+struct FlowRow {
+  FlowRecord record;
+  std::optional<FlowVersionRecord> version;  // Its newest; without text where not asked for.
+};
+
+struct FlowFilter {
+  std::optional<bool> online;
+  std::string text;  // Part of the name, without case.
+};
+
+// Questions about flows, runs and events; the flow part of Reader, whose rules hold. Flows are
+// named by their keys (nameKey).
+class FlowReader {
+ public:
+  virtual ~FlowReader() = default;
+
+  virtual Result<std::optional<FlowRow>> flow(std::string_view key) = 0;  // With text; not deleted.
+  // By key in rising order, `after` exclusive ("": from the first); without texts and deleted ones.
+  virtual Result<PageOf<FlowRow>> flows(const FlowFilter& filter, std::string_view after,
+                                        uint32_t limit) = 0;
+  virtual Result<std::optional<FlowVersionRecord>> flowVersion(std::string_view key,
+                                                               uint32_t version) = 0;
+  // Newest first, `before` exclusive (0: from the newest), without texts.
+  virtual Result<PageOf<FlowVersionRecord>> flowVersions(std::string_view key, uint32_t before,
+                                                         uint32_t limit) = 0;
+
+  virtual Result<std::optional<RunRecord>> run(RunId id) = 0;
+  virtual Result<PageOf<RunRecord>> runs(const RunFilter& filter, RunId before,
+                                         uint32_t limit) = 0;  // Without params.
+  virtual Result<uint64_t> countRuns(const RunFilter& filter) = 0;
+  // All tasks of a run in rising id order, with outputs, without specifications.
+  virtual Result<std::vector<TaskRecord>> tasksOfRun(RunId id) = 0;
+  // Runs of a flow whose plan time lies in [from, before), by plan time and then id, without
+  // params. At most `limit`, the newest of them.
+  virtual Result<std::vector<RunRecord>> runsPlanned(std::string_view key, WallTime from,
+                                                     WallTime before, uint32_t limit) = 0;
+  // Of those runs' tasks the ones of that name: run id and task without outputs.
+  virtual Result<std::vector<TaskRecord>> tasksPlanned(std::string_view key, std::string_view task,
+                                                       WallTime from, WallTime before,
+                                                       uint32_t limit) = 0;
+
+  virtual Result<PageOf<MissedRecord>> missed(std::string_view key,  // "": of all flows.
+                                              WallTime before,       // Zero: from the newest.
+                                              std::string_view before_key, uint32_t limit) = 0;
+  virtual Result<std::optional<MissedRecord>> missedInstant(std::string_view key,
+                                                            WallTime plan_time) = 0;
+
+  virtual Result<std::optional<EventRecord>> event(std::string_view name, std::string_view key) = 0;
+  virtual Result<PageOf<EventRecord>> events(std::string_view name,  // "": of all names.
+                                             uint64_t before, uint32_t limit) = 0;
+  virtual Result<std::vector<EventRecord>> eventsBetween(std::string_view name, WallTime from,
+                                                         WallTime before, uint32_t limit) = 0;
+  virtual Result<std::optional<BackfillRecord>> backfill(uint64_t id) = 0;
+
+  // Recovery. Rows come in no order; `take` returns false to stop early (Cancelled).
+  // Every flow, deleted ones included, with the text of its newest version unless deleted.
+  virtual Status allFlows(const std::function<bool(const FlowRow&)>& take) = 0;
+  virtual Status liveRuns(const std::function<bool(const RunRecord&)>& take) = 0;
+  // The tasks of live runs, ended ones included, in rising order of runs and then ids; with name,
+  // run id, state and outputs alone.
+  virtual Status tasksOfLiveRuns(const std::function<bool(const TaskRecord&)>& take) = 0;
+  // Backfills that have live runs.
+  virtual Result<std::vector<BackfillRecord>> liveBackfills() = 0;
+};
+
+}  // namespace baton::dao

@@ -1,0 +1,219 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/model/flow_records.h"
+#include "master/api/ports.h"
+
+// What the web API may ask of the master about flows, runs and events; the rules of ports.h hold:
+// commands answer behind the commit, queries block (pool threads), a master that does not lead
+// gives NotActive. Flows are named as people write them, in any case.
+namespace baton::master::api {
+
+// Who asks, and whether it was asked before.
+struct Request {
+  std::string principal;
+  std::string idempotency_key;  // Empty: none.
+  std::string request_hash;     // SHA-256 of the body.
+};
+
+// Something wrong or odd in a definition.
+struct DefinitionIssue {
+  std::string file;
+  int line = 0;  // From 1; 0: nowhere.
+  int column = 0;
+  std::string key;
+  std::string message;
+  bool warning = false;
+};
+
+struct FlowView {
+  FlowRecord record;
+  FlowVersionRecord version;  // The newest, or the one that was asked for; lists: without text.
+  std::string schedule;       // In words of its definition ("0 2 * * * Europe/Berlin"); "": none.
+  std::vector<DefinitionIssue> warnings;  // After apply.
+  uint64_t live_runs = 0;                 // Queries of one flow alone.
+};
+
+struct FlowApply {
+  std::string name;                    // Of the path; empty: that of the definition.
+  std::string text;                    // YAML or JSON.
+  std::optional<uint32_t> if_version;  // Only if this is the newest; 0: only if there is none.
+  std::optional<bool> online;          // Afterwards; none: as it was.
+  bool dry_run = false;
+  Request request;
+};
+
+struct FlowApplied {
+  std::vector<DefinitionIssue> errors;  // Not empty: refused, and nothing else here is set.
+  FlowView flow;
+  bool created = false;
+  bool changed = false;              // False: equal to the newest version; none was made.
+  std::vector<std::string> changes;  // In words, as `flow diff` has them.
+};
+
+struct FlowTrigger {
+  std::string flow;
+  std::optional<WallTime> plan_time;  // None: now.
+  std::map<std::string, std::optional<std::string>> params;
+  std::optional<Priority> priority;  // None: the flow's.
+  Request request;
+};
+
+struct FlowBackfill {
+  std::string flow;
+  // Either the instants of its schedule in [from, to], or a list.
+  std::optional<WallTime> from;
+  std::optional<WallTime> to;
+  std::vector<WallTime> plan_times;
+  int32_t parallel = 1;  // 1 to 100; 1: one after the other.
+  bool newest_first = false;
+  bool stop_on_failure = true;
+  bool dry_run = false;
+  std::map<std::string, std::optional<std::string>> params;
+  Request request;
+};
+
+struct BackfillView {
+  uint64_t id = 0;                   // 0: dry run.
+  std::vector<WallTime> plan_times;  // In the order in which they run; at most 10,000.
+  std::vector<RunId> runs;           // Of the same order; empty: dry run.
+};
+
+struct FlowListQuery {
+  std::optional<bool> online;
+  std::string text;   // Part of the name.
+  std::string after;  // Cursor: the last key of the page before.
+  uint32_t limit = 50;
+};
+
+template <typename View>
+struct ListOf {
+  std::vector<View> items;
+  bool more = false;
+  std::optional<uint64_t> total;
+};
+
+class FlowPort {
+ public:
+  virtual ~FlowPort() = default;
+  // A definition that is wrong is no Error but FlowApplied::errors. Errors: Conflict (if_version),
+  // InvalidArgument (another name than that of the path), TooLarge.
+  virtual void apply(FlowApply request, Callback<FlowApplied> done) = 0;
+  // Idempotent. Errors: NotFound.
+  virtual void setOnline(std::string name, bool online, Callback<FlowView> done) = 0;
+  // What waits of it ends TERMINATED, what runs is stopped. Errors: NotFound.
+  virtual void remove(std::string name, Callback<FlowView> done) = 0;
+  // Errors: NotFound, InvalidArgument (params), Overloaded (queue).
+  virtual void trigger(FlowTrigger request, Callback<RunRecord> done) = 0;
+  virtual void backfill(FlowBackfill request, Callback<BackfillView> done) = 0;
+
+  virtual Result<FlowView> flow(const std::string& name, std::optional<uint32_t> version) = 0;
+  virtual Result<ListOf<FlowView>> flows(const FlowListQuery& query) = 0;
+  virtual Result<ListOf<FlowVersionRecord>> versions(const std::string& name, uint32_t before,
+                                                     uint32_t limit) = 0;
+};
+
+// A run as read, and why it or its nodes wait.
+struct RunView {
+  RunRecord record;
+  std::string waiting_text;  // While WAITING or PAUSED: for what.
+};
+
+// A node of a run.
+struct NodeView {
+  TaskView task;
+  std::vector<std::string> needs;  // "load (success)"
+  RunId sub_run = 0;               // Of a sub-flow task; 0: none yet.
+};
+
+struct RunListQuery {
+  std::string flow;
+  std::vector<RunStatus> statuses;
+  std::vector<RunTrigger> triggers;
+  uint64_t backfill = 0;
+  WallTime plan_from{};
+  WallTime plan_before{};
+  bool late = false;
+  RunId before = 0;  // Cursor.
+  uint32_t limit = 50;
+  bool total = false;
+};
+
+enum class RunCommand : uint8_t {
+  Stop,
+  Pause,
+  Resume,
+  Rerun,         // See RerunScope.
+  Skip,          // A run that waits; or one task of it.
+  ForceSuccess,  // A task that failed; the run goes on behind it.
+  SetPriority,
+};
+enum class RerunScope : uint8_t {
+  All,
+  Failed,  // What did not end well, and all behind it.
+  From,    // One task and all behind it.
+  One,     // One task alone.
+};
+struct RunOrder {
+  RunId id = 0;
+  RunCommand command = RunCommand::Stop;
+  RerunScope scope = RerunScope::Failed;
+  std::string task;  // Name; From, One, Skip and ForceSuccess of a task.
+  Priority priority = Priority::Normal;
+  bool force = false;  // Rerun although a task's end was never proved.
+  Request request;
+};
+
+// Why a run or task is as it is: one line each, from the outside in.
+struct Explanation {
+  std::string status;
+  std::vector<std::string> reasons;
+};
+
+class RunPort {
+ public:
+  virtual ~RunPort() = default;
+  // Errors: NotFound, Conflict (state; names it), InvalidArgument (unknown task).
+  virtual void order(RunOrder order, Callback<RunRecord> done) = 0;
+  virtual Result<RunView> run(RunId id) = 0;
+  virtual Result<std::vector<NodeView>> nodes(RunId id) = 0;  // In the order of the definition.
+  virtual Result<ListOf<RunView>> runs(const RunListQuery& query) = 0;
+  virtual Result<Explanation> explainRun(RunId id) = 0;
+  virtual Result<Explanation> explainTask(TaskId id) = 0;  // Of any task, in a run or not.
+
+  virtual Result<ListOf<MissedRecord>> missed(const std::string& flow, WallTime before,
+                                              const std::string& before_key, uint32_t limit) = 0;
+  // Runs a missed instant by hand. Errors: NotFound, Conflict (it was run already).
+  virtual void runMissed(std::string flow, WallTime plan_time, Request request,
+                         Callback<RunRecord> done) = 0;
+};
+
+struct EventSend {
+  std::string name;  // 1 to 128 characters, as names of flows.
+  std::string key;   // 1 to 128 characters.
+  std::map<std::string, std::string> data;
+  std::optional<WallTime> happened_at;
+  Request request;
+};
+struct EventSent {
+  EventRecord event;
+  bool known = false;  // It was there already; nothing changed.
+};
+
+class EventPort {
+ public:
+  virtual ~EventPort() = default;
+  virtual void send(EventSend event, Callback<EventSent> done) = 0;
+  virtual Result<ListOf<EventRecord>> events(const std::string& name, uint64_t before,
+                                             uint32_t limit) = 0;
+};
+
+}  // namespace baton::master::api
