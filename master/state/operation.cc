@@ -9,8 +9,8 @@ namespace baton::master {
 namespace {
 
 // Appends `row`, or replaces the row of the same key that is there already.
-template <typename Row, typename Key>
-void putRow(std::vector<Row>& rows, std::unordered_map<Key, size_t>& index, Key key, Row&& row) {
+template <typename Row, typename Index>
+void putRow(std::vector<Row>& rows, Index& index, typename Index::key_type key, Row&& row) {
   const auto [it, inserted] = index.try_emplace(std::move(key), rows.size());
   if (inserted) {
     rows.push_back(std::move(row));
@@ -28,17 +28,30 @@ uint64_t attemptKey(const AttemptRecord& attempt) {
 
 bool ChangeSet::empty() const {
   return new_tasks.empty() && task_states.empty() && outputs.empty() && attempts.empty() &&
-         runners.empty() && outbox.empty() && idempotency.empty();
+         runners.empty() && outbox.empty() && idempotency.empty() && specs.empty() &&
+         flows.empty() && flow_versions.empty() && new_runs.empty() && run_states.empty() &&
+         missed.empty() && events.empty() && backfills.empty();
 }
 
+// The highest set bit tells the kinds apart.
 uint64_t taskKey(TaskId id) { return id; }
+
+uint64_t runKey(RunId id) { return id | (uint64_t{1} << 62); }
 
 uint64_t runnerKey(std::string_view runner_id) {
   return std::hash<std::string_view>{}(runner_id) | (uint64_t{1} << 63);
 }
 
+uint64_t flowKey(std::string_view name) {
+  constexpr uint64_t kBit = uint64_t{1} << 61;
+  return (std::hash<std::string>{}(nameKey(name)) & (kBit - 1)) | kBit;
+}
+
 void Operation::touchTask(TaskId id) { keys.push_back(taskKey(id)); }
 void Operation::touchRunner(std::string_view runner_id) { keys.push_back(runnerKey(runner_id)); }
+
+void Operation::touchRun(RunId id) { keys.push_back(runKey(id)); }
+void Operation::touchFlow(std::string_view name) { keys.push_back(flowKey(name)); }
 
 void Operation::store(const TaskState& state) {
   if (!changes.task_states.empty() && changes.task_states.back().id == state.id) {
@@ -60,14 +73,71 @@ void Operation::store(const RunnerRecord& runner) {
   changes.runners.push_back(runner);
 }
 
+void Operation::store(const RunState& state) {
+  if (!changes.run_states.empty() && changes.run_states.back().id == state.id) {
+    changes.run_states.back() = state;
+    return;
+  }
+  touchRun(state.id);
+  changes.run_states.push_back(state);
+}
+
+void Operation::store(const FlowRecord& flow) {
+  touchFlow(flow.name);
+  changes.flows.push_back(flow);
+}
+
+namespace {
+
+// What mergeChanges knows about the flow rows that it has gathered.
+struct FlowIndex {
+  std::unordered_map<std::string, size_t> flows;
+  std::unordered_map<RunId, size_t> new_runs;
+  std::unordered_map<RunId, size_t> states;
+  std::map<std::pair<std::string, WallTime>, size_t> missed;
+};
+
+template <typename Row>
+void append(std::vector<Row>& rows, const std::vector<Row>& more) {
+  rows.insert(rows.end(), more.begin(), more.end());
+}
+
+void mergeFlowChanges(ChangeSet& merged, FlowIndex& index, const ChangeSet& changes) {
+  for (const FlowRecord& row : changes.flows) {
+    putRow(merged.flows, index.flows, row.key(), FlowRecord(row));
+  }
+  for (const RunRecord& row : changes.new_runs) {
+    index.new_runs.emplace(row.state.id, merged.new_runs.size());
+    merged.new_runs.push_back(row);
+  }
+  for (const RunState& row : changes.run_states) {
+    if (const auto it = index.new_runs.find(row.id); it != index.new_runs.end()) {
+      merged.new_runs[it->second].state = row;
+    } else {
+      putRow(merged.run_states, index.states, row.id, RunState(row));
+    }
+  }
+  for (const MissedRecord& row : changes.missed) {
+    putRow(merged.missed, index.missed, std::pair(nameKey(row.flow), row.plan_time),
+           MissedRecord(row));
+  }
+  append(merged.flow_versions, changes.flow_versions);
+  append(merged.events, changes.events);
+  append(merged.backfills, changes.backfills);
+}
+
+}  // namespace
+
 ChangeSet mergeChanges(std::span<Operation> operations) {
   ChangeSet merged;
   std::unordered_map<TaskId, size_t> new_tasks;
   std::unordered_map<TaskId, size_t> states;
   std::unordered_map<TaskId, size_t> outputs;
+  std::unordered_map<TaskId, size_t> specs;
   std::unordered_map<uint64_t, size_t> attempts;
   std::unordered_map<std::string, size_t> runners;
   std::unordered_map<uint64_t, size_t> outbox;
+  FlowIndex flow_index;
   for (Operation& operation : operations) {
     ChangeSet& changes = operation.changes;
     for (const TaskRecord& task : changes.new_tasks) {
@@ -88,6 +158,13 @@ ChangeSet mergeChanges(std::span<Operation> operations) {
         putRow(merged.outputs, outputs, row.task_id, dao::FencedTxn::TaskOutputs(row));
       }
     }
+    for (const auto& row : changes.specs) {
+      if (const auto it = new_tasks.find(row.task_id); it != new_tasks.end()) {
+        merged.new_tasks[it->second].spec = row.spec;
+      } else {
+        putRow(merged.specs, specs, row.task_id, dao::FencedTxn::TaskSpecText(row));
+      }
+    }
     for (const AttemptRecord& row : changes.attempts) {
       putRow(merged.attempts, attempts, attemptKey(row), AttemptRecord(row));
     }
@@ -97,8 +174,8 @@ ChangeSet mergeChanges(std::span<Operation> operations) {
     for (const OutboxRecord& row : changes.outbox) {
       putRow(merged.outbox, outbox, row.id, OutboxRecord(row));
     }
-    merged.idempotency.insert(merged.idempotency.end(), changes.idempotency.begin(),
-                              changes.idempotency.end());
+    append(merged.idempotency, changes.idempotency);
+    mergeFlowChanges(merged, flow_index, changes);
   }
   return merged;
 }

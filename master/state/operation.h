@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/model/flow_records.h"
 #include "common/model/records.h"
 #include "dao/fenced_txn.h"
 
@@ -16,10 +17,18 @@ struct ChangeSet {
   std::vector<TaskRecord> new_tasks;
   std::vector<TaskState> task_states;
   std::vector<dao::FencedTxn::TaskOutputs> outputs;
+  std::vector<dao::FencedTxn::TaskSpecText> specs;
   std::vector<AttemptRecord> attempts;
   std::vector<RunnerRecord> runners;
   std::vector<OutboxRecord> outbox;
   std::vector<IdempotencyRecord> idempotency;
+  std::vector<FlowRecord> flows;
+  std::vector<FlowVersionRecord> flow_versions;
+  std::vector<RunRecord> new_runs;
+  std::vector<RunState> run_states;
+  std::vector<MissedRecord> missed;
+  std::vector<EventRecord> events;
+  std::vector<BackfillRecord> backfills;
 
   bool empty() const;
 };
@@ -28,7 +37,7 @@ struct ChangeSet {
 // thread behind the commit, in the order of the decisions; they touch no live state.
 struct Operation {
   ChangeSet changes;
-  std::vector<uint64_t> keys;  // Tasks and runners that it is about, see taskKey and runnerKey.
+  std::vector<uint64_t> keys;  // What it is about, see taskKey and its likes.
   // Statements beyond row changes (id blocks, purges); may run again when the batch is repeated.
   std::vector<std::function<Status(dao::FencedTxn&)>> statements;
   std::vector<std::function<void()>> effects;
@@ -36,18 +45,26 @@ struct Operation {
 
   void touchTask(TaskId id);
   void touchRunner(std::string_view runner_id);
-  // Stores the task as it now is.
+  void touchRun(RunId id);
+  void touchFlow(std::string_view name);
+  // Stores the task, run or flow as it now is.
   void store(const TaskState& state);
   void store(const AttemptRecord& attempt);
   void store(const RunnerRecord& runner);
+  void store(const RunState& state);
+  void store(const FlowRecord& flow);
   bool writes() const { return !changes.empty() || !statements.empty(); }
   void then(std::function<void()> effect) { effects.push_back(std::move(effect)); }
 };
 
+// Keys of different kinds differ; ids are below 2^61. Of the name of a flow case does not count.
 uint64_t taskKey(TaskId id);
+uint64_t runKey(RunId id);
 uint64_t runnerKey(std::string_view runner_id);
+uint64_t flowKey(std::string_view name);
 
-// One set for the whole batch: one row per key, the newest, new tasks with their newest state.
+// One set for the whole batch: one row per key, the newest, new tasks and runs with their newest
+// state.
 ChangeSet mergeChanges(std::span<Operation> operations);
 
 }  // namespace baton::master

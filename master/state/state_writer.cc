@@ -16,7 +16,9 @@ constexpr int kRefusedMax = 8;
 size_t countRows(const ChangeSet& changes) {
   return changes.new_tasks.size() + changes.task_states.size() + changes.outputs.size() +
          changes.attempts.size() + changes.runners.size() + changes.outbox.size() +
-         changes.idempotency.size();
+         changes.idempotency.size() + changes.specs.size() + changes.flows.size() +
+         changes.flow_versions.size() + changes.new_runs.size() + changes.run_states.size() +
+         changes.missed.size() + changes.events.size() + changes.backfills.size();
 }
 
 }  // namespace
@@ -284,8 +286,17 @@ Status StateWriter::writeOnce(const ChangeSet& changes, std::span<Operation> ope
   auto begun = writer_.begin(epoch, batch);
   if (!begun.ok()) return begun.status();
   dao::FencedTxn& txn = **begun;
-  // Attempts reference tasks and the outbox references both: parents first.
+  // Runs reference flows, tasks reference runs, attempts reference tasks and the outbox references
+  // both: parents first.
+  RETURN_IF_ERROR(txn.storeFlows(changes.flows));
+  RETURN_IF_ERROR(txn.insertFlowVersions(changes.flow_versions));
+  RETURN_IF_ERROR(txn.insertBackfills(changes.backfills));
+  RETURN_IF_ERROR(txn.insertRuns(changes.new_runs));
+  RETURN_IF_ERROR(txn.storeRunStates(changes.run_states));
+  RETURN_IF_ERROR(txn.storeMissed(changes.missed));
+  RETURN_IF_ERROR(txn.insertEvents(changes.events));
   RETURN_IF_ERROR(txn.insertTasks(changes.new_tasks));
+  RETURN_IF_ERROR(txn.storeTaskSpecs(changes.specs));
   RETURN_IF_ERROR(txn.storeTaskStates(changes.task_states));
   RETURN_IF_ERROR(txn.storeTaskOutputs(changes.outputs));
   RETURN_IF_ERROR(txn.storeAttempts(changes.attempts));
