@@ -70,11 +70,13 @@ class FlowReader {
   // params. At most `limit`, the newest of them.
   virtual Result<std::vector<RunRecord>> runsPlanned(std::string_view key, WallTime from,
                                                      WallTime before, uint32_t limit) = 0;
-  // Of those runs' tasks the ones of that name: run id and task without outputs.
+  // Of those runs' tasks the ones of that name, in the order of the runs, without outputs.
   virtual Result<std::vector<TaskRecord>> tasksPlanned(std::string_view key, std::string_view task,
                                                        WallTime from, WallTime before,
                                                        uint32_t limit) = 0;
 
+  // Newest first by plan time and then flow, (`before`, `before_key`) exclusive. Of one flow
+  // `before` alone counts.
   virtual Result<PageOf<MissedRecord>> missed(std::string_view key,  // "": of all flows.
                                               WallTime before,       // Zero: from the newest.
                                               std::string_view before_key, uint32_t limit) = 0;
@@ -82,8 +84,10 @@ class FlowReader {
                                                             WallTime plan_time) = 0;
 
   virtual Result<std::optional<EventRecord>> event(std::string_view name, std::string_view key) = 0;
+  // Newest first by id, `before` exclusive (0: from the newest).
   virtual Result<PageOf<EventRecord>> events(std::string_view name,  // "": of all names.
                                              uint64_t before, uint32_t limit) = 0;
+  // Those that happened in [from, before), by that time and then id. At most `limit`, the newest.
   virtual Result<std::vector<EventRecord>> eventsBetween(std::string_view name, WallTime from,
                                                          WallTime before, uint32_t limit) = 0;
   virtual Result<std::optional<BackfillRecord>> backfill(uint64_t id) = 0;

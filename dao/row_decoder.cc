@@ -5,30 +5,17 @@
 namespace baton::dao {
 namespace {
 
-// Reads an enumerator; false if the stored number is not one of `count`.
-template <typename E>
-bool readEnum(SqlRow& row, int column, size_t count, E& out) {
-  const int64_t value = row.integer(column);
-  if (value < 0 || value >= static_cast<int64_t>(count)) return false;
-  out = static_cast<E>(value);
-  return true;
-}
-
-Error badEnum(std::string_view noun, const RowKey& key) {
-  return Error::make(ErrorCode::Corrupt, "{}: a stored enumeration is out of range",
-                     rowLabel(noun, key));
-}
-
-WallTime readTime(SqlRow& row, int column) { return wallFromMicros(row.integer(column)); }
-
-int32_t readInt(SqlRow& row, int column) { return static_cast<int32_t>(row.integer(column)); }
-
 std::optional<int32_t> readOptional(SqlRow& row, int column) {
   if (row.isNull(column)) return std::nullopt;
   return readInt(row, column);
 }
 
 }  // namespace
+
+Error badEnum(std::string_view noun, const RowKey& key) {
+  return Error::make(ErrorCode::Corrupt, "{}: a stored enumeration is out of range",
+                     rowLabel(noun, key));
+}
 
 Status readTaskState(SqlRow& row, int c, TaskState& out) {
   out.id = row.natural(c);
@@ -59,8 +46,10 @@ Status readTaskRest(SqlRow& row, int c, TaskRecord& out) {
   out.name = row.text(c + 1);
   out.kind = row.text(c + 2);
   out.policy = row.text(c + 3);
-  if (row.isNull(c + 4)) return {};
-  const auto tags = parseJson(row.text(c + 4));
+  out.run_id = row.natural(c + 4);
+  out.flow = row.text(c + 5);
+  if (row.isNull(c + 6)) return {};
+  const auto tags = parseJson(row.text(c + 6));
   if (!tags.ok() || !tags->is_array()) {
     return Error::make(ErrorCode::Corrupt, "task {}: tags are not a JSON array", out.state.id);
   }
@@ -68,6 +57,11 @@ Status readTaskRest(SqlRow& row, int c, TaskRecord& out) {
     if (tag.is_string()) out.tags.push_back(tag.get<std::string>());
   }
   return {};
+}
+
+Status readTask(SqlRow& row, TaskRecord& out) {
+  RETURN_IF_ERROR(readTaskState(row, 0, out.state));
+  return readTaskRest(row, kTaskStateColumnCount, out);
 }
 
 Status readAttempt(SqlRow& row, int c, AttemptRecord& out) {

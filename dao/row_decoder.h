@@ -10,6 +10,20 @@
 // starting at `first`. Errors: Corrupt (a number that no enumerator has; the row is named).
 namespace baton::dao {
 
+// Reads an enumerator; false if the stored number is not one of `count`.
+template <typename E>
+bool readEnum(SqlRow& row, int column, size_t count, E& out) {
+  const int64_t value = row.integer(column);
+  if (value < 0 || value >= static_cast<int64_t>(count)) return false;
+  out = static_cast<E>(value);
+  return true;
+}
+Error badEnum(std::string_view noun, const RowKey& key);
+inline WallTime readTime(SqlRow& row, int column) { return wallFromMicros(row.integer(column)); }
+inline int32_t readInt(SqlRow& row, int column) {
+  return static_cast<int32_t>(row.integer(column));
+}
+
 inline constexpr std::string_view kTaskStateColumns =
     "t.task_id,t.status,t.reason,t.priority,t.cause,t.hold,t.forced,t.ignored,t.unproven,"
     "t.attempt,t.retries_used,t.return_code,t.signal_no,t.queued_at,t.not_before,t.started_at,"
@@ -17,9 +31,13 @@ inline constexpr std::string_view kTaskStateColumns =
 inline constexpr int kTaskStateColumnCount = 19;
 Status readTaskState(SqlRow& row, int first, TaskState& out);
 
-// Behind the state's columns.
-inline constexpr std::string_view kTaskRestColumns = "t.created_at,t.name,t.kind,t.policy,t.tags";
+// Behind the state's columns; of run_task as x and run as u.
+inline constexpr std::string_view kTaskRestColumns =
+    "t.created_at,t.name,t.kind,t.policy,x.run_id,u.flow,t.tags";
+inline constexpr int kTaskColumnCount = kTaskStateColumnCount + 7;
 Status readTaskRest(SqlRow& row, int first, TaskRecord& out);
+// State and rest, the first kTaskColumnCount columns.
+Status readTask(SqlRow& row, TaskRecord& out);
 
 inline constexpr std::string_view kAttemptColumns =
     "a.task_id,a.number,a.status,a.reason,a.return_code,a.signal_no,a.incarnation,a.seq,"

@@ -149,8 +149,21 @@ Status checkSpecFits(std::string_view spec, size_t row_bytes_max) {
 }
 
 Status putSpec(RowEncoder& row, const TaskRecord& task) {
-  row.natural(task.state.id).mark().document("spec", task.spec, kMediumTextBytesMax);
-  return row.endRow({.id = task.state.id});
+  return putSpecText(row, task.state.id, task.spec);
+}
+
+const BatchForm& specStoreForm() {
+  static const BatchForm form = [] {
+    BatchForm made = specInsertForm();
+    made.kind = BatchForm::Kind::Upsert;
+    return made;
+  }();
+  return form;
+}
+
+Status putSpecText(RowEncoder& row, TaskId id, std::string_view spec) {
+  row.natural(id).mark().document("spec", spec, kMediumTextBytesMax);
+  return row.endRow({.id = id});
 }
 
 const BatchForm& tagInsertForm() {

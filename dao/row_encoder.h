@@ -59,6 +59,8 @@ const BatchForm& taskInsertForm();
 Status putTask(RowEncoder& row, const TaskRecord& task);
 const BatchForm& specInsertForm();
 Status putSpec(RowEncoder& row, const TaskRecord& task);
+const BatchForm& specStoreForm();
+Status putSpecText(RowEncoder& row, TaskId id, std::string_view spec);
 const BatchForm& tagInsertForm();
 Status putTag(RowEncoder& row, TaskId id, std::string_view tag);
 const BatchForm& taskStateForm();

@@ -9,19 +9,14 @@
 namespace baton::dao {
 namespace {
 
-std::string selectTasks(std::string_view more = {}) {
+std::string selectTasks(std::string_view more) {
   return fmt::format("SELECT {},{}{}", kTaskStateColumns, kTaskRestColumns, more);
-}
-
-Status readTask(SqlRow& row, TaskRecord& task) {
-  RETURN_IF_ERROR(readTaskState(row, 0, task.state));
-  return readTaskRest(row, kTaskStateColumnCount, task);
 }
 
 Status readWholeTask(SqlRow& row, std::optional<TaskRecord>& out) {
   TaskRecord& task = out.emplace();
-  task.outputs = row.text(kTaskStateColumnCount + 5);
-  task.spec = row.text(kTaskStateColumnCount + 6);
+  task.outputs = row.text(kTaskColumnCount);
+  task.spec = row.text(kTaskColumnCount + 1);
   return readTask(row, task);
 }
 
@@ -65,18 +60,31 @@ Status SqlReader::collect(std::string_view sql, const SqlValues& values,
   });
 }
 
+Status SqlReader::scan(std::string_view sql, const std::function<Status(SqlRow&)>& take) {
+  return withSession([&](SqlSession& session, bool& got_rows) {
+    Status taken;
+    const Status status = session.stream(sql, {}, [&](SqlRow& row) {
+      got_rows = true;
+      taken = take(row);
+      return taken.ok();
+    });
+    return status.ok() ? taken : status;
+  });
+}
+
 Result<std::optional<TaskRecord>> SqlReader::task(TaskId id) {
   std::optional<TaskRecord> found;
   const std::string sql = selectTasks(
       ",t.outputs,s.spec FROM task t LEFT JOIN task_spec s ON s.task_id=t.task_id "
-      "WHERE t.task_id=?");
+      "LEFT JOIN run_task x ON x.task_id=t.task_id LEFT JOIN run u ON u.run_id=x.run_id WHERE "
+      "t.task_id=?");
   RETURN_IF_ERROR(collect(sql, {static_cast<uint64_t>(id)},
                           [&](SqlRow& row) { return readWholeTask(row, found); }));
   return found;
 }
 
 Result<TaskPage> SqlReader::tasks(const TaskFilter& filter, TaskId before, uint32_t limit) {
-  TaskQuery query = makeTaskQuery(filter, before);
+  QueryPart query = makeTaskQuery(filter, before, true);
   query.values.push_back(int64_t{limit} + 1);
   TaskPage page;
   const std::string sql = selectTasks(query.sql + " ORDER BY t.task_id DESC LIMIT ?");
@@ -89,7 +97,7 @@ Result<TaskPage> SqlReader::tasks(const TaskFilter& filter, TaskId before, uint3
 }
 
 Result<uint64_t> SqlReader::countTasks(const TaskFilter& filter) {
-  const TaskQuery query = makeTaskQuery(filter, 0);
+  const QueryPart query = makeTaskQuery(filter, 0, false);
   uint64_t count = 0;
   RETURN_IF_ERROR(collect("SELECT COUNT(*)" + query.sql, query.values, [&](SqlRow& row) -> Status {
     count = row.natural(0);

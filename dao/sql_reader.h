@@ -28,6 +28,38 @@ class SqlReader final : public Reader {
   Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after_id, uint32_t limit) override;
   Result<std::vector<OutboxRecord>> deadOutbox(uint32_t limit) override;
 
+  // In sql_flow_reader.cc.
+  Result<std::optional<FlowRow>> flow(std::string_view key) override;
+  Result<PageOf<FlowRow>> flows(const FlowFilter& filter, std::string_view after,
+                                uint32_t limit) override;
+  Result<std::optional<FlowVersionRecord>> flowVersion(std::string_view key,
+                                                       uint32_t version) override;
+  Result<PageOf<FlowVersionRecord>> flowVersions(std::string_view key, uint32_t before,
+                                                 uint32_t limit) override;
+  Result<std::optional<RunRecord>> run(RunId id) override;
+  Result<PageOf<RunRecord>> runs(const RunFilter& filter, RunId before, uint32_t limit) override;
+  Result<uint64_t> countRuns(const RunFilter& filter) override;
+  Result<std::vector<TaskRecord>> tasksOfRun(RunId id) override;
+  Result<std::vector<RunRecord>> runsPlanned(std::string_view key, WallTime from, WallTime before,
+                                             uint32_t limit) override;
+  Result<std::vector<TaskRecord>> tasksPlanned(std::string_view key, std::string_view task,
+                                               WallTime from, WallTime before,
+                                               uint32_t limit) override;
+  Result<PageOf<MissedRecord>> missed(std::string_view key, WallTime before,
+                                      std::string_view before_key, uint32_t limit) override;
+  Result<std::optional<MissedRecord>> missedInstant(std::string_view key,
+                                                    WallTime plan_time) override;
+  Result<std::optional<EventRecord>> event(std::string_view name, std::string_view key) override;
+  Result<PageOf<EventRecord>> events(std::string_view name, uint64_t before,
+                                     uint32_t limit) override;
+  Result<std::vector<EventRecord>> eventsBetween(std::string_view name, WallTime from,
+                                                 WallTime before, uint32_t limit) override;
+  Result<std::optional<BackfillRecord>> backfill(uint64_t id) override;
+  Status allFlows(const std::function<bool(const FlowRow&)>& take) override;
+  Status liveRuns(const std::function<bool(const RunRecord&)>& take) override;
+  Status tasksOfLiveRuns(const std::function<bool(const TaskRecord&)>& take) override;
+  Result<std::vector<BackfillRecord>> liveBackfills() override;
+
  private:
   // Runs a step on a working session. A connection that turns out to be lost before the step got
   // a row is made anew once.
@@ -36,6 +68,8 @@ class SqlReader final : public Reader {
   // A query whose rows are collected by `take`, which returns an error to stop.
   Status collect(std::string_view sql, const SqlValues& values,
                  const std::function<Status(SqlRow&)>& take);
+  // The same for many rows, which are not held in memory.
+  Status scan(std::string_view sql, const std::function<Status(SqlRow&)>& take);
   Status streamLive(SqlSession& session, const LiveRange& range,
                     const std::function<bool(const LiveTask&)>& take, bool& got_rows);
   Result<std::vector<OutboxRecord>> outbox(std::string_view sql, const SqlValues& values);

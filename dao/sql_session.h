@@ -30,7 +30,8 @@ class SqlRow {
 // What a batch of rows does to its table. The first `keys` columns are the primary key.
 struct BatchForm {
   enum class Kind : uint8_t {
-    Insert,  // New rows. One that exists with the same epoch and batch_id stays as it is.
+    Insert,  // New rows. One that exists with the same epoch and batch_id stays as it is; one of
+             // another batch, or another row with the same unique key, is Corrupt.
     Upsert,  // Inserts or overwrites, found by primary key alone.
     Update,  // Rows that exist; one that does not is Corrupt.
     Ignore,  // New rows; those that exist stay as they are.
@@ -101,6 +102,8 @@ class SqlBackend {
   virtual std::string_view beginSnapshot() const = 0;
   // Behind a table's name: read its rows by the primary key and not by an index.
   virtual std::string_view inKeyOrder() const = 0;
+  // Joins two tables so that the first is read first.
+  virtual std::string_view joinInOrder() const = 0;
   virtual std::string_view shareLock() const = 0;  // Suffixes of SELECT.
   virtual std::string_view writeLock() const = 0;
   virtual std::string_view writeLockNoWait() const = 0;

@@ -1,6 +1,7 @@
 #include "dao/sql_txn.h"
 
 #include "common/base/mutant.h"
+#include "dao/flow_row_encoder.h"
 
 namespace baton::dao {
 
@@ -35,7 +36,15 @@ Status SqlTxn::store(const BatchForm& form, std::span<const Row> rows, const Put
 
 Status SqlTxn::insertTasks(std::span<const TaskRecord> rows) {
   RETURN_IF_ERROR(store(taskInsertForm(), rows, putTask));
-  RETURN_IF_ERROR(store(specInsertForm(), rows, putSpec));
+  // A specification that is not known yet has no row.
+  RETURN_IF_ERROR(
+      store(specInsertForm(), rows, [](RowEncoder& encoder, const TaskRecord& task) -> Status {
+        return task.spec.empty() ? Status() : putSpec(encoder, task);
+      }));
+  RETURN_IF_ERROR(
+      store(runTaskForm(), rows, [](RowEncoder& encoder, const TaskRecord& task) -> Status {
+        return task.run_id == 0 ? Status() : putRunTask(encoder, task.run_id, task.state.id);
+      }));
   return store(tagInsertForm(), rows, [](RowEncoder& encoder, const TaskRecord& task) -> Status {
     for (const std::string& tag : task.tags) {
       RETURN_IF_ERROR(putTag(encoder, task.state.id, tag));
@@ -51,6 +60,12 @@ Status SqlTxn::storeTaskStates(std::span<const TaskState> rows) {
 Status SqlTxn::storeTaskOutputs(std::span<const TaskOutputs> rows) {
   return store(outputsForm(), rows, [](RowEncoder& encoder, const TaskOutputs& row) {
     return putOutputs(encoder, row.task_id, row.outputs);
+  });
+}
+
+Status SqlTxn::storeTaskSpecs(std::span<const TaskSpecText> rows) {
+  return store(specStoreForm(), rows, [](RowEncoder& encoder, const TaskSpecText& row) {
+    return putSpecText(encoder, row.task_id, row.spec);
   });
 }
 
@@ -76,6 +91,34 @@ Status SqlTxn::storeOutbox(std::span<const OutboxRecord> rows) {
 
 Status SqlTxn::storeIdempotency(std::span<const IdempotencyRecord> rows) {
   return store(idempotencyForm(), rows, putIdempotency);
+}
+
+Status SqlTxn::storeFlows(std::span<const FlowRecord> rows) {
+  return store(flowForm(), rows, putFlow);
+}
+
+Status SqlTxn::insertFlowVersions(std::span<const FlowVersionRecord> rows) {
+  return store(flowVersionForm(), rows, putFlowVersion);
+}
+
+Status SqlTxn::insertRuns(std::span<const RunRecord> rows) {
+  return store(runInsertForm(), rows, putRun);
+}
+
+Status SqlTxn::storeRunStates(std::span<const RunState> rows) {
+  return store(runStateForm(), rows, putRunState);
+}
+
+Status SqlTxn::storeMissed(std::span<const MissedRecord> rows) {
+  return store(missedForm(), rows, putMissed);
+}
+
+Status SqlTxn::insertEvents(std::span<const EventRecord> rows) {
+  return store(eventForm(), rows, putEvent);
+}
+
+Status SqlTxn::insertBackfills(std::span<const BackfillRecord> rows) {
+  return store(backfillForm(), rows, putBackfill);
 }
 
 Result<uint64_t> SqlTxn::purgeIdempotency(WallTime before, uint32_t limit) {

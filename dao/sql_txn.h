@@ -26,10 +26,18 @@ class SqlTxn final : public FencedTxn {
   Status insertTasks(std::span<const TaskRecord> rows) override;
   Status storeTaskStates(std::span<const TaskState> rows) override;
   Status storeTaskOutputs(std::span<const TaskOutputs> rows) override;
+  Status storeTaskSpecs(std::span<const TaskSpecText> rows) override;
   Status storeAttempts(std::span<const AttemptRecord> rows) override;
   Status storeRunners(std::span<const RunnerRecord> rows) override;
   Status storeOutbox(std::span<const OutboxRecord> rows) override;
   Status storeIdempotency(std::span<const IdempotencyRecord> rows) override;
+  Status storeFlows(std::span<const FlowRecord> rows) override;
+  Status insertFlowVersions(std::span<const FlowVersionRecord> rows) override;
+  Status insertRuns(std::span<const RunRecord> rows) override;
+  Status storeRunStates(std::span<const RunState> rows) override;
+  Status storeMissed(std::span<const MissedRecord> rows) override;
+  Status insertEvents(std::span<const EventRecord> rows) override;
+  Status insertBackfills(std::span<const BackfillRecord> rows) override;
   Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) override;
   Result<uint64_t> reserveIds(std::string_view counter, uint64_t count) override;
   Status commit() override;

@@ -16,6 +16,7 @@ class MysqlBackend final : public SqlBackend {
     return "START TRANSACTION WITH CONSISTENT SNAPSHOT";
   }
   std::string_view inKeyOrder() const override { return " FORCE INDEX(PRIMARY)"; }
+  std::string_view joinInOrder() const override { return " STRAIGHT_JOIN "; }
   std::string_view shareLock() const override { return " LOCK IN SHARE MODE"; }
   std::string_view writeLock() const override { return " FOR UPDATE"; }
   std::string_view writeLockNoWait() const override { return " FOR UPDATE NOWAIT"; }

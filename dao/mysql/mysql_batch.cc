@@ -20,7 +20,12 @@ std::string mysqlBatchTail(const BatchForm& form) {
   std::string sql = " ON DUPLICATE KEY UPDATE ";
   if (form.kind == BatchForm::Kind::Ignore) return sql + fmt::format("{0}={0}", last_key);
   if (form.kind == BatchForm::Kind::Insert) {
-    return sql + "batch_id=IF(epoch=VALUES(epoch) AND batch_id=VALUES(batch_id),batch_id,NULL)";
+    // Another row of the same batch may hold a unique key of this one.
+    sql += "batch_id=IF(epoch=VALUES(epoch) AND batch_id=VALUES(batch_id)";
+    for (size_t i = 0; i < form.keys; ++i) {
+      sql += fmt::format(" AND {0}=VALUES({0})", form.columns[i]);
+    }
+    return sql + ",batch_id,NULL)";
   }
   if (form.keys > 1) {
     sql += fmt::format("{}=IF(", last_key);

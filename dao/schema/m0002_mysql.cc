@@ -5,7 +5,7 @@
 // Flows, their runs, and events. flow_key is the name in small letters. run.phase is to runs what
 // task.phase is to tasks. run_once makes a second run of the same instant impossible, whoever asks.
 // Which run a task belongs to stands in a table of its own: tasks without a flow pay nothing for
-// it.
+// it. An event's key is any text of others, where trailing blanks count: as bytes they do.
 namespace baton::dao {
 namespace {
 
@@ -95,7 +95,7 @@ constexpr std::array<std::string_view, 7> kMysqlMigration2{
     R"sql(CREATE TABLE IF NOT EXISTS event (
   id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
   name VARCHAR(128) NOT NULL,
-  key_text VARCHAR(128) NOT NULL,
+  key_text VARBINARY(512) NOT NULL,
   happened_at BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   epoch BIGINT UNSIGNED NOT NULL,
@@ -103,7 +103,8 @@ constexpr std::array<std::string_view, 7> kMysqlMigration2{
   principal VARCHAR(128) NOT NULL,
   data MEDIUMTEXT NULL,
   UNIQUE KEY event_once (name, key_text),
-  KEY event_time (name, happened_at)
+  KEY event_name (name, id),
+  KEY event_time (name, happened_at, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin)sql",
     R"sql(CREATE TABLE IF NOT EXISTS backfill (
   id BIGINT UNSIGNED NOT NULL PRIMARY KEY,

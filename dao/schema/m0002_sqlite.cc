@@ -6,7 +6,7 @@
 namespace baton::dao {
 namespace {
 
-constexpr std::array<std::string_view, 16> kSqliteMigration2{
+constexpr std::array<std::string_view, 17> kSqliteMigration2{
     R"sql(CREATE TABLE IF NOT EXISTS flow (
   flow_key TEXT NOT NULL PRIMARY KEY CHECK (length(flow_key) <= 128),
   name TEXT NOT NULL CHECK (length(name) <= 128),
@@ -100,7 +100,8 @@ constexpr std::array<std::string_view, 16> kSqliteMigration2{
   data TEXT,
   UNIQUE (name, key_text)
 ) STRICT)sql",
-    "CREATE INDEX IF NOT EXISTS event_time ON event (name, happened_at)",
+    "CREATE INDEX IF NOT EXISTS event_name ON event (name, id)",
+    "CREATE INDEX IF NOT EXISTS event_time ON event (name, happened_at, id)",
     R"sql(CREATE TABLE IF NOT EXISTS backfill (
   id INTEGER NOT NULL PRIMARY KEY,
   flow_key TEXT NOT NULL CHECK (length(flow_key) <= 128),

@@ -15,6 +15,7 @@ class SqliteBackend final : public SqlBackend {
   std::string_view beginWrite() const override { return "BEGIN IMMEDIATE"; }
   std::string_view beginSnapshot() const override { return "BEGIN"; }
   std::string_view inKeyOrder() const override { return " NOT INDEXED"; }
+  std::string_view joinInOrder() const override { return " CROSS JOIN "; }
   std::string_view shareLock() const override { return {}; }
   std::string_view writeLock() const override { return {}; }
   std::string_view writeLockNoWait() const override { return {}; }

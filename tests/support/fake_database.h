@@ -15,6 +15,7 @@
 #include "dao/database.h"
 #include "dao/row_encoder.h"
 #include "tests/support/fake_epoch_store.h"
+#include "tests/support/fake_flow_tables.h"
 
 namespace baton::test {
 
@@ -29,7 +30,7 @@ class FakeDatabase final : public dao::Database {
   }
 
  public:
-  struct Rows {
+  struct Rows : FakeFlowTables {
     std::map<TaskId, TaskRecord> tasks;
     std::map<std::pair<TaskId, int32_t>, AttemptRecord> attempts;
     std::map<std::string, RunnerRecord> runners;
@@ -138,6 +139,7 @@ class FakeDatabase final : public dao::Database {
     std::vector<TaskRecord> inserts;
     std::vector<TaskState> states;
     std::vector<dao::FencedTxn::TaskOutputs> outputs;
+    std::vector<dao::FencedTxn::TaskSpecText> specs;
     std::vector<AttemptRecord> attempts;
     std::vector<RunnerRecord> runners;
     std::vector<OutboxRecord> outbox;
@@ -181,6 +183,7 @@ class FakeDatabase final : public dao::Database {
       it->second.state = std::move(state);
     }
     for (const auto& row : pending.outputs) rows_.tasks.at(row.task_id).outputs = row.outputs;
+    for (const auto& row : pending.specs) rows_.tasks.at(row.task_id).spec = row.spec;
     return {};
   }
 
@@ -223,31 +226,15 @@ class FakeDatabase final : public dao::Database {
     return {};
   }
 
-  // Takes any row: only the encoder's own checks of the columns are wanted.
-  class NoBatch final : public dao::SqlBatch {
-   public:
-    dao::SqlBatch& integer(int64_t) override { return *this; }
-    dao::SqlBatch& natural(uint64_t) override { return *this; }
-    dao::SqlBatch& text(std::string_view) override { return *this; }
-    dao::SqlBatch& null() override { return *this; }
-    Status endRow(const dao::RowKey&) override { return {}; }
-    Status finish() override { return {}; }
-  };
-  template <typename Rows, typename Put>
-  Status fitsColumns(const Rows& rows, const Put& put) {
-    NoBatch nowhere;
-    dao::RowEncoder encoder(nowhere, "row", {});
-    for (const auto& row : rows) {
-      if (const Status fits = put(encoder, row); !fits.ok()) return corrupt(fits.text());
+  Status apply(Pending& pending, FakeFlowChanges& flow_changes) {
+    for (std::string why :
+         {whyUnfit(pending.runners, dao::putRunner), whyUnfit(pending.attempts, dao::putAttempt),
+          whyRefused(rows_, flow_changes)}) {
+      if (!why.empty()) return corrupt(std::move(why));
     }
-    return {};
-  }
-
-  Status apply(Pending& pending) {
-    RETURN_IF_ERROR(fitsColumns(pending.runners, dao::putRunner));
-    RETURN_IF_ERROR(fitsColumns(pending.attempts, dao::putAttempt));
     RETURN_IF_ERROR(applyTasks(pending));
     RETURN_IF_ERROR(applyAttempts(pending));
+    applyChanges(rows_, flow_changes);
     for (RunnerRecord& row : pending.runners) rows_.runners[row.runner_id] = std::move(row);
     for (OutboxRecord& row : pending.outbox) rows_.outbox[row.id] = std::move(row);
     for (const auto& key : pending.purged) rows_.idempotency.erase(key);
@@ -258,40 +245,36 @@ class FakeDatabase final : public dao::Database {
     return {};
   }
 
-  class Txn final : public dao::FencedTxn {
+  class Txn final : public FakeFlowTxn {
    public:
     Txn(FakeDatabase& database, Epoch epoch, uint64_t batch)
         : database_(database), epoch_(epoch), batch_(batch) {}
 
     Status insertTasks(std::span<const TaskRecord> rows) override {
-      pending_.inserts.insert(pending_.inserts.end(), rows.begin(), rows.end());
-      return {};
+      return gather(pending_.inserts, rows);
     }
     Status storeTaskStates(std::span<const TaskState> rows) override {
       for (const TaskState& row : rows) RETURN_IF_ERROR(wait(row.id));
-      pending_.states.insert(pending_.states.end(), rows.begin(), rows.end());
-      return {};
+      return gather(pending_.states, rows);
     }
     Status storeTaskOutputs(std::span<const TaskOutputs> rows) override {
-      pending_.outputs.insert(pending_.outputs.end(), rows.begin(), rows.end());
-      return {};
+      return gather(pending_.outputs, rows);
+    }
+    Status storeTaskSpecs(std::span<const TaskSpecText> rows) override {
+      return gather(pending_.specs, rows);
     }
     Status storeAttempts(std::span<const AttemptRecord> rows) override {
       for (const AttemptRecord& row : rows) RETURN_IF_ERROR(wait(row.task_id));
-      pending_.attempts.insert(pending_.attempts.end(), rows.begin(), rows.end());
-      return {};
+      return gather(pending_.attempts, rows);
     }
     Status storeRunners(std::span<const RunnerRecord> rows) override {
-      pending_.runners.insert(pending_.runners.end(), rows.begin(), rows.end());
-      return {};
+      return gather(pending_.runners, rows);
     }
     Status storeOutbox(std::span<const OutboxRecord> rows) override {
-      pending_.outbox.insert(pending_.outbox.end(), rows.begin(), rows.end());
-      return {};
+      return gather(pending_.outbox, rows);
     }
     Status storeIdempotency(std::span<const IdempotencyRecord> rows) override {
-      pending_.idempotency.insert(pending_.idempotency.end(), rows.begin(), rows.end());
-      return {};
+      return gather(pending_.idempotency, rows);
     }
     Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) override {
       const std::lock_guard lock(database_.mutex_);
@@ -316,7 +299,7 @@ class FakeDatabase final : public dao::Database {
       const Status fault =
           database_.take({Point::Commit, Point::CommitDropped, Point::CommitLost}, &point);
       if (!fault.ok() && point != Point::CommitLost) return fault;
-      RETURN_IF_ERROR(database_.apply(pending_));
+      RETURN_IF_ERROR(database_.apply(pending_, flow_changes_));
       database_.last_batch_[epoch_] = batch_;
       ++database_.commits_;
       if (database_.on_commit) database_.on_commit();
@@ -364,14 +347,17 @@ class FakeDatabase final : public dao::Database {
     FakeDatabase& database_;
   };
 
-  class Reader final : public dao::Reader {
+  class Reader final : public FakeFlowReader {
    public:
     explicit Reader(FakeDatabase& database) : database_(database) {}
 
     Result<std::optional<TaskRecord>> task(TaskId id) override {
       return read([&](const Rows& rows) -> Result<std::optional<TaskRecord>> {
         const auto it = rows.tasks.find(id);
-        return it == rows.tasks.end() ? std::nullopt : std::optional(it->second);
+        if (it == rows.tasks.end()) return std::optional<TaskRecord>();
+        TaskRecord task = it->second;
+        task.flow = flowOf(rows, task.run_id);
+        return std::optional(std::move(task));
       });
     }
     Result<dao::TaskPage> tasks(const dao::TaskFilter&, TaskId, uint32_t) override {
@@ -458,6 +444,13 @@ class FakeDatabase final : public dao::Database {
     }
 
    private:
+    Status look(const std::function<void(const FakeFlowTables&, const Tasks&)>& see) override {
+      return read([&](const Rows& rows) -> Result<int> {
+               see(rows, rows.tasks);
+               return 0;
+             })
+          .status();
+    }
     template <typename F>
     auto read(F f) -> decltype(f(std::declval<const Rows&>())) {
       const std::lock_guard lock(database_.mutex_);

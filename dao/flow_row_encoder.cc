@@ -1,0 +1,183 @@
+#include "dao/flow_row_encoder.h"
+
+namespace baton::dao {
+namespace {
+
+constexpr size_t kNameCharsMax = 128;
+
+Status checkFlowName(std::string_view noun, std::string_view name) {
+  if (!name.empty()) return {};
+  return Error::make(ErrorCode::Corrupt, "{} without the name of its flow", noun);
+}
+
+}  // namespace
+
+int64_t phaseOf(RunStatus status) { return isTerminal(status) ? static_cast<int64_t>(status) : 0; }
+
+const BatchForm& flowForm() {
+  static const BatchForm form{
+      .kind = BatchForm::Kind::Upsert,
+      .noun = "flow",
+      .table = "flow",
+      .columns = {"flow_key", "name", "version", "online", "deleted", "online_since", "next_at",
+                  "last_instant", "fired", "last_success", "created_at", "updated_at", "epoch",
+                  "batch_id"}};
+  return form;
+}
+
+Status putFlow(RowEncoder& row, const FlowRecord& f) {
+  RETURN_IF_ERROR(checkFlowName("a flow", f.name));
+  row.name("name", f.key(), kNameCharsMax).name("name", f.name, kNameCharsMax);
+  row.natural(f.version).number(f.online).number(f.deleted);
+  row.time(f.online_since).time(f.next_at).time(f.last_instant).number(f.fired);
+  row.time(f.last_success).time(f.created_at).time(f.updated_at).mark();
+  return row.endRow({.name = f.name});
+}
+
+const BatchForm& flowVersionForm() {
+  static const BatchForm form{.kind = BatchForm::Kind::Insert,
+                              .noun = "version of flow",
+                              .table = "flow_version",
+                              .columns = {"flow_key", "version", "name", "author", "created_at",
+                                          "epoch", "batch_id", "text_body"},
+                              .keys = 2};
+  return form;
+}
+
+Status putFlowVersion(RowEncoder& row, const FlowVersionRecord& v) {
+  RETURN_IF_ERROR(checkFlowName("a version", v.flow));
+  row.name("flow", nameKey(v.flow), kNameCharsMax).natural(v.version);
+  row.name("flow", v.flow, kNameCharsMax).name("author", v.author, kNameCharsMax);
+  row.time(v.created_at).mark().document("text", v.text, kMediumTextBytesMax);
+  return row.endRow({.name = fmt::format("{}: {}", v.flow, v.version)});
+}
+
+namespace {
+
+void putRunStateValues(RowEncoder& row, const RunState& s) {
+  row.number(phaseOf(s.status)).enumeration(s.status).enumeration(s.reason);
+  row.enumeration(s.priority).number(s.late).number(s.reruns);
+  row.time(s.started_at).time(s.finished_at).time(s.due_at).mark().prose(s.reason_text);
+}
+
+}  // namespace
+
+const BatchForm& runStateForm() {
+  static const BatchForm form{
+      .kind = BatchForm::Kind::Update,
+      .noun = "run",
+      .table = "run",
+      .columns = {"run_id", "phase", "status", "reason", "priority", "late", "reruns", "started_at",
+                  "finished_at", "due_at", "epoch", "batch_id", "reason_text"},
+      .keys = 1,
+      .born_column = "flow"};
+  return form;
+}
+
+Status putRunState(RowEncoder& row, const RunState& state) {
+  row.natural(state.id);
+  putRunStateValues(row, state);
+  return row.endRow({.id = state.id});
+}
+
+const BatchForm& runInsertForm() {
+  static const BatchForm form = [] {
+    BatchForm made = runStateForm();
+    made.kind = BatchForm::Kind::Insert;
+    made.born_column = {};
+    for (const std::string_view column :
+         {"flow_key", "flow", "version", "trigger_kind", "trigger_key", "compensates", "plan_time",
+          "prev_success", "created_at", "parent_run", "parent_task", "backfill", "principal",
+          "params"}) {
+      made.columns.push_back(column);
+    }
+    return made;
+  }();
+  return form;
+}
+
+Status putRun(RowEncoder& row, const RunRecord& r) {
+  if (r.state.id == 0 || r.flow.empty()) {
+    return Error::make(ErrorCode::Corrupt, "run {}: a run needs an id above 0 and a flow",
+                       r.state.id);
+  }
+  row.natural(r.state.id);
+  putRunStateValues(row, r.state);
+  row.name("flow", nameKey(r.flow), kNameCharsMax).name("flow", r.flow, kNameCharsMax);
+  row.natural(r.version).enumeration(r.trigger).name("trigger_key", r.trigger_key, 255);
+  row.number(r.compensates).time(r.plan_time).time(r.prev_success).time(r.created_at);
+  row.natural(r.parent_run).natural(r.parent_task).natural(r.backfill);
+  row.name("principal", r.principal, kNameCharsMax);
+  row.document("params", r.params, kMediumTextBytesMax);
+  // Names what must be unique, for the error if it is not.
+  return row.endRow({.name = fmt::format("{} of flow {} ({} {})", r.state.id, r.flow,
+                                         toString(r.trigger), r.trigger_key)});
+}
+
+const BatchForm& runTaskForm() {
+  static const BatchForm form{.kind = BatchForm::Kind::Insert,
+                              .noun = "run of task",
+                              .table = "run_task",
+                              .columns = {"run_id", "task_id", "epoch", "batch_id"},
+                              .keys = 2};
+  return form;
+}
+
+Status putRunTask(RowEncoder& row, RunId run, TaskId task) {
+  row.natural(run).natural(task).mark();
+  return row.endRow({.id = task});
+}
+
+const BatchForm& missedForm() {
+  static const BatchForm form{.kind = BatchForm::Kind::Upsert,
+                              .noun = "missed instant of flow",
+                              .table = "missed",
+                              .columns = {"flow_key", "plan_time", "flow", "reason", "recorded_at",
+                                          "run_id", "epoch", "batch_id"},
+                              .keys = 2};
+  return form;
+}
+
+Status putMissed(RowEncoder& row, const MissedRecord& m) {
+  RETURN_IF_ERROR(checkFlowName("a missed instant", m.flow));
+  row.name("flow", nameKey(m.flow), kNameCharsMax).time(m.plan_time);
+  row.name("flow", m.flow, kNameCharsMax).name("reason", m.reason, 32);
+  row.time(m.recorded_at).natural(m.run_id).mark();
+  return row.endRow({.name = m.flow});
+}
+
+const BatchForm& eventForm() {
+  static const BatchForm form{.kind = BatchForm::Kind::Insert,
+                              .noun = "event",
+                              .table = "event",
+                              .columns = {"id", "name", "key_text", "happened_at", "created_at",
+                                          "epoch", "batch_id", "principal", "data"}};
+  return form;
+}
+
+Status putEvent(RowEncoder& row, const EventRecord& e) {
+  row.natural(e.id).name("name", e.name, kNameCharsMax).name("key", e.key, kNameCharsMax);
+  row.time(e.happened_at).time(e.created_at).mark();
+  row.name("principal", e.principal, kNameCharsMax);
+  row.document("data", e.data, kMediumTextBytesMax);
+  return row.endRow({.name = fmt::format("{} ({}, {})", e.id, e.name, e.key)});
+}
+
+const BatchForm& backfillForm() {
+  static const BatchForm form{.kind = BatchForm::Kind::Insert,
+                              .noun = "backfill",
+                              .table = "backfill",
+                              .columns = {"id", "flow_key", "flow", "parallel", "stop_on_failure",
+                                          "total", "created_at", "epoch", "batch_id", "principal"}};
+  return form;
+}
+
+Status putBackfill(RowEncoder& row, const BackfillRecord& b) {
+  RETURN_IF_ERROR(checkFlowName("a backfill", b.flow));
+  row.natural(b.id).name("flow", nameKey(b.flow), kNameCharsMax);
+  row.name("flow", b.flow, kNameCharsMax).number(b.parallel).number(b.stop_on_failure);
+  row.number(b.total).time(b.created_at).mark().name("principal", b.principal, kNameCharsMax);
+  return row.endRow({.id = b.id});
+}
+
+}  // namespace baton::dao

@@ -1,0 +1,330 @@
+#include <algorithm>
+#include <limits>
+
+#include "dao/conditions.h"
+#include "dao/flow_row_decoder.h"
+#include "dao/row_decoder.h"
+#include "dao/sql_reader.h"
+
+// What SqlReader tells of flows, runs and events.
+namespace baton::dao {
+namespace {
+
+constexpr std::string_view kJoinVersion =
+    " LEFT JOIN flow_version v ON v.flow_key=f.flow_key AND v.version=f.version";
+
+// Appends a row to the page, unless that is full: then there is one more than asked for.
+template <typename Row>
+bool fits(PageOf<Row>& page, uint32_t limit) {
+  page.more = page.items.size() == limit;
+  return !page.more;
+}
+
+QueryPart makeRunQuery(const RunFilter& filter, RunId before) {
+  QueryPart query{.sql = " FROM run u", .values = {}};
+  Conditions where(query);
+  if (before != 0) where.add("u.run_id<?", static_cast<uint64_t>(before));
+  if (!filter.flow.empty()) where.add("u.flow_key=?", std::string_view(filter.flow));
+  where.addStatuses("u.phase", "u.status", filter.statuses);
+  where.addOneOf("u.trigger_kind", filter.triggers);
+  if (filter.backfill != 0) where.add("u.backfill=?", filter.backfill);
+  if (filter.parent_run != 0) where.add("u.parent_run=?", static_cast<uint64_t>(filter.parent_run));
+  if (filter.plan_from != WallTime{}) where.add("u.plan_time>=?", toMicros(filter.plan_from));
+  if (filter.plan_before != WallTime{}) where.add("u.plan_time<?", toMicros(filter.plan_before));
+  if (filter.late) where.add("u.late=1");
+  return query;
+}
+
+Status takeAll(bool goes_on, std::string_view what) {
+  if (goes_on) return {};
+  return Error::make(ErrorCode::Cancelled, "the scan of {} was stopped", what);
+}
+
+}  // namespace
+
+// --- flows ---
+
+Result<std::optional<FlowRow>> SqlReader::flow(std::string_view key) {
+  std::optional<FlowRow> found;
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {},v.text_body FROM flow f{} WHERE f.flow_key=? AND f.deleted=0",
+                          kFlowColumns, kJoinVersion),
+              {key}, [&](SqlRow& row) -> Status {
+                found = readFlow(row);
+                if (found->version) found->version->text = row.text(kFlowColumnCount);
+                return {};
+              }));
+  return found;
+}
+
+Result<PageOf<FlowRow>> SqlReader::flows(const FlowFilter& filter, std::string_view after,
+                                         uint32_t limit) {
+  QueryPart query{.sql = fmt::format("SELECT {} FROM flow f{}", kFlowColumns, kJoinVersion),
+                  .values = {}};
+  Conditions where(query);
+  where.add("f.deleted=0");
+  where.add("f.flow_key>?", after);
+  if (filter.online) where.add("f.online=?", int64_t{*filter.online});
+  const std::string text = nameKey(filter.text);
+  if (!text.empty()) where.add("instr(f.flow_key,?)>0", std::string_view(text));
+  query.sql += " ORDER BY f.flow_key LIMIT ?";
+  query.values.push_back(int64_t{limit} + 1);
+  PageOf<FlowRow> page;
+  RETURN_IF_ERROR(collect(query.sql, query.values, [&](SqlRow& row) -> Status {
+    if (fits(page, limit)) page.items.push_back(readFlow(row));
+    return {};
+  }));
+  return page;
+}
+
+Result<std::optional<FlowVersionRecord>> SqlReader::flowVersion(std::string_view key,
+                                                                uint32_t version) {
+  std::optional<FlowVersionRecord> found;
+  RETURN_IF_ERROR(collect(
+      fmt::format("SELECT {},v.text_body FROM flow_version v WHERE v.flow_key=? AND v.version=?",
+                  kFlowVersionColumns),
+      {key, int64_t{version}}, [&](SqlRow& row) -> Status {
+        found = readFlowVersion(row, 0);
+        found->text = row.text(kFlowVersionColumnCount);
+        return {};
+      }));
+  return found;
+}
+
+Result<PageOf<FlowVersionRecord>> SqlReader::flowVersions(std::string_view key, uint32_t before,
+                                                          uint32_t limit) {
+  PageOf<FlowVersionRecord> page;
+  const int64_t below = before == 0 ? std::numeric_limits<int64_t>::max() : int64_t{before};
+  RETURN_IF_ERROR(collect(fmt::format("SELECT {} FROM flow_version v WHERE v.flow_key=? AND "
+                                      "v.version<? ORDER BY v.version DESC LIMIT ?",
+                                      kFlowVersionColumns),
+                          {key, below, int64_t{limit} + 1}, [&](SqlRow& row) -> Status {
+                            if (fits(page, limit)) page.items.push_back(readFlowVersion(row, 0));
+                            return {};
+                          }));
+  return page;
+}
+
+// --- runs ---
+
+Result<std::optional<RunRecord>> SqlReader::run(RunId id) {
+  std::optional<RunRecord> found;
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {},u.params FROM run u WHERE u.run_id=?", kRunColumns),
+              {static_cast<uint64_t>(id)}, [&](SqlRow& row) -> Status {
+                found.emplace().params = row.text(kRunColumnCount);
+                return readRun(row, *found);
+              }));
+  return found;
+}
+
+Result<PageOf<RunRecord>> SqlReader::runs(const RunFilter& filter, RunId before, uint32_t limit) {
+  QueryPart query = makeRunQuery(filter, before);
+  query.values.push_back(int64_t{limit} + 1);
+  PageOf<RunRecord> page;
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {}{} ORDER BY u.run_id DESC LIMIT ?", kRunColumns, query.sql),
+              query.values, [&](SqlRow& row) -> Status {
+                if (!fits(page, limit)) return {};
+                return readRun(row, page.items.emplace_back());
+              }));
+  return page;
+}
+
+Result<uint64_t> SqlReader::countRuns(const RunFilter& filter) {
+  const QueryPart query = makeRunQuery(filter, 0);
+  uint64_t count = 0;
+  RETURN_IF_ERROR(collect("SELECT COUNT(*)" + query.sql, query.values, [&](SqlRow& row) -> Status {
+    count = row.natural(0);
+    return {};
+  }));
+  return count;
+}
+
+Result<std::vector<TaskRecord>> SqlReader::tasksOfRun(RunId id) {
+  std::vector<TaskRecord> found;
+  const std::string_view join = backend_->joinInOrder();
+  RETURN_IF_ERROR(collect(
+      fmt::format("SELECT {},{},t.outputs FROM run_task x{}task t ON t.task_id=x.task_id LEFT JOIN "
+                  "run u ON u.run_id=x.run_id WHERE x.run_id=? ORDER BY x.task_id",
+                  kTaskStateColumns, kTaskRestColumns, join),
+      {static_cast<uint64_t>(id)}, [&](SqlRow& row) -> Status {
+        TaskRecord& task = found.emplace_back();
+        task.outputs = row.text(kTaskColumnCount);
+        return readTask(row, task);
+      }));
+  return found;
+}
+
+Result<std::vector<RunRecord>> SqlReader::runsPlanned(std::string_view key, WallTime from,
+                                                      WallTime before, uint32_t limit) {
+  std::vector<RunRecord> found;
+  RETURN_IF_ERROR(collect(
+      fmt::format("SELECT {} FROM run u WHERE u.flow_key=? AND u.plan_time>=? AND u.plan_time<? "
+                  "ORDER BY u.plan_time DESC,u.run_id DESC LIMIT ?",
+                  kRunColumns),
+      {key, toMicros(from), toMicros(before), int64_t{limit}},
+      [&](SqlRow& row) -> Status { return readRun(row, found.emplace_back()); }));
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+Result<std::vector<TaskRecord>> SqlReader::tasksPlanned(std::string_view key, std::string_view task,
+                                                        WallTime from, WallTime before,
+                                                        uint32_t limit) {
+  std::vector<TaskRecord> found;
+  const std::string_view join = backend_->joinInOrder();
+  RETURN_IF_ERROR(collect(
+      fmt::format(
+          "SELECT {0},{1} FROM (SELECT run_id,plan_time,flow FROM run WHERE flow_key=? AND "
+          "plan_time>=? AND plan_time<? ORDER BY plan_time DESC,run_id DESC LIMIT ?) u{2}"
+          "run_task x ON x.run_id=u.run_id{2}task t ON t.task_id=x.task_id WHERE t.name=? ORDER BY "
+          "u.plan_time,u.run_id,x.task_id",
+          kTaskStateColumns, kTaskRestColumns, join),
+      {key, toMicros(from), toMicros(before), int64_t{limit}, task},
+      [&](SqlRow& row) -> Status { return readTask(row, found.emplace_back()); }));
+  return found;
+}
+
+// --- missed instants, events, backfills ---
+
+Result<PageOf<MissedRecord>> SqlReader::missed(std::string_view key, WallTime before,
+                                               std::string_view before_key, uint32_t limit) {
+  QueryPart query{.sql = fmt::format("SELECT {} FROM missed m", kMissedColumns), .values = {}};
+  Conditions where(query);
+  if (!key.empty()) where.add("m.flow_key=?", key);
+  if (before != WallTime{}) {
+    if (key.empty()) {
+      where.add("m.plan_time<=?", toMicros(before));
+      where.add("(m.plan_time<? OR m.flow_key<?)", toMicros(before));
+      query.values.push_back(before_key);
+    } else {
+      where.add("m.plan_time<?", toMicros(before));
+    }
+  }
+  query.sql += " ORDER BY m.plan_time DESC,m.flow_key DESC LIMIT ?";
+  query.values.push_back(int64_t{limit} + 1);
+  PageOf<MissedRecord> page;
+  RETURN_IF_ERROR(collect(query.sql, query.values, [&](SqlRow& row) -> Status {
+    if (fits(page, limit)) page.items.push_back(readMissed(row));
+    return {};
+  }));
+  return page;
+}
+
+Result<std::optional<MissedRecord>> SqlReader::missedInstant(std::string_view key,
+                                                             WallTime plan_time) {
+  std::optional<MissedRecord> found;
+  RETURN_IF_ERROR(collect(
+      fmt::format("SELECT {} FROM missed m WHERE m.flow_key=? AND m.plan_time=?", kMissedColumns),
+      {key, toMicros(plan_time)}, [&](SqlRow& row) -> Status {
+        found = readMissed(row);
+        return {};
+      }));
+  return found;
+}
+
+Result<std::optional<EventRecord>> SqlReader::event(std::string_view name, std::string_view key) {
+  std::optional<EventRecord> found;
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {} FROM event e WHERE e.name=? AND e.key_text=?", kEventColumns),
+              {name, key}, [&](SqlRow& row) -> Status {
+                found = readEvent(row);
+                return {};
+              }));
+  return found;
+}
+
+Result<PageOf<EventRecord>> SqlReader::events(std::string_view name, uint64_t before,
+                                              uint32_t limit) {
+  QueryPart query{.sql = fmt::format("SELECT {} FROM event e", kEventColumns), .values = {}};
+  Conditions where(query);
+  if (!name.empty()) where.add("e.name=?", name);
+  if (before != 0) where.add("e.id<?", before);
+  query.sql += " ORDER BY e.id DESC LIMIT ?";
+  query.values.push_back(int64_t{limit} + 1);
+  PageOf<EventRecord> page;
+  RETURN_IF_ERROR(collect(query.sql, query.values, [&](SqlRow& row) -> Status {
+    if (fits(page, limit)) page.items.push_back(readEvent(row));
+    return {};
+  }));
+  return page;
+}
+
+Result<std::vector<EventRecord>> SqlReader::eventsBetween(std::string_view name, WallTime from,
+                                                          WallTime before, uint32_t limit) {
+  std::vector<EventRecord> found;
+  RETURN_IF_ERROR(collect(
+      fmt::format("SELECT {} FROM event e WHERE e.name=? AND e.happened_at>=? AND e.happened_at<? "
+                  "ORDER BY e.happened_at DESC,e.id DESC LIMIT ?",
+                  kEventColumns),
+      {name, toMicros(from), toMicros(before), int64_t{limit}}, [&](SqlRow& row) -> Status {
+        found.push_back(readEvent(row));
+        return {};
+      }));
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+Result<std::optional<BackfillRecord>> SqlReader::backfill(uint64_t id) {
+  std::optional<BackfillRecord> found;
+  RETURN_IF_ERROR(collect(fmt::format("SELECT {} FROM backfill b WHERE b.id=?", kBackfillColumns),
+                          {id}, [&](SqlRow& row) -> Status {
+                            found = readBackfill(row);
+                            return {};
+                          }));
+  return found;
+}
+
+// --- recovery ---
+
+Status SqlReader::allFlows(const std::function<bool(const FlowRow&)>& take) {
+  return scan(fmt::format("SELECT {},v.text_body FROM flow f{} AND f.deleted=0", kFlowColumns,
+                          kJoinVersion),
+              [&](SqlRow& row) {
+                FlowRow flow = readFlow(row);
+                if (flow.version) flow.version->text = row.text(kFlowColumnCount);
+                return takeAll(take(flow), "flows");
+              });
+}
+
+Status SqlReader::liveRuns(const std::function<bool(const RunRecord&)>& take) {
+  return scan(fmt::format("SELECT {},u.params FROM run u WHERE u.phase=0", kRunColumns),
+              [&](SqlRow& row) -> Status {
+                RunRecord run;
+                RETURN_IF_ERROR(readRun(row, run));
+                run.params = row.text(kRunColumnCount);
+                return takeAll(take(run), "live runs");
+              });
+}
+
+Status SqlReader::tasksOfLiveRuns(const std::function<bool(const TaskRecord&)>& take) {
+  // In the order of two indexes: nothing is sorted.
+  return scan(fmt::format("SELECT {0},t.name,t.outputs,x.run_id FROM run u{1}run_task x ON "
+                          "x.run_id=u.run_id{1}task t ON t.task_id=x.task_id WHERE u.phase=0 "
+                          "ORDER BY u.run_id,x.task_id",
+                          kTaskStateColumns, backend_->joinInOrder()),
+              [&](SqlRow& row) -> Status {
+                TaskRecord task;
+                RETURN_IF_ERROR(readTaskState(row, 0, task.state));
+                task.name = row.text(kTaskStateColumnCount);
+                task.outputs = row.text(kTaskStateColumnCount + 1);
+                task.run_id = row.natural(kTaskStateColumnCount + 2);
+                return takeAll(take(task), "tasks of live runs");
+              });
+}
+
+Result<std::vector<BackfillRecord>> SqlReader::liveBackfills() {
+  std::vector<BackfillRecord> found;
+  RETURN_IF_ERROR(collect(
+      fmt::format("SELECT {} FROM backfill b WHERE b.id IN (SELECT u.backfill FROM run u WHERE "
+                  "u.phase=0 AND u.backfill>0) ORDER BY b.id",
+                  kBackfillColumns),
+      {}, [&](SqlRow& row) -> Status {
+        found.push_back(readBackfill(row));
+        return {};
+      }));
+  return found;
+}
+
+}  // namespace baton::dao
