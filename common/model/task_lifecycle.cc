@@ -25,7 +25,8 @@ std::string_view toString(TaskEvent event) {
                                                                  "callback_dropped",
                                                                  "due",
                                                                  "rerun",
-                                                                 "force_success"};
+                                                                 "force_success",
+                                                                 "begin"};
   return kNames[static_cast<size_t>(event)];
 }
 

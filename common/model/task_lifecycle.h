@@ -25,18 +25,19 @@ enum class TaskEvent : uint8_t {
   FailedFinal,   // The attempt failed; none is left.
   StopAsked,     // Stop asked for while an attempt is open (by hand, by its run, by timeout).
   StopProved,    // The stopped attempt's process is provably gone, or its runner is lost.
-  BadSpec,       // The specification does not resolve. Reserved for flows, as are the three below.
+  BadSpec,       // The specification does not resolve.
   DispatchTimeOver,  // No runner took it within dispatch_timeout.
   WaitTimeOver,      // An event wait timed out.
   DoneWell,          // Ended without a runner.
-  DoneFailed,        // Failed without a runner. (The last reserved one.)
+  DoneFailed,        // Failed without a runner.
   CallbackGivenUp,   // The awaited callback failed for good and the task wants to fail then.
   CallbackDropped,   // Stop asked for while the callback was awaited.
   Due,               // The retry delay is over.
   Rerun,             // A new run of an ended task.
   ForceSuccess,      // Declared successful by hand.
+  Begin,             // An event wait or a sub-flow begins; no runner is needed.
 };
-inline constexpr size_t kTaskEventCount = 23;
+inline constexpr size_t kTaskEventCount = 24;
 std::string_view toString(TaskEvent event);
 
 namespace lifecycle {
@@ -52,6 +53,14 @@ inline constexpr std::array kTaskMoves{
     TaskMove{S::Created, E::WaitTimeOver, S::Failed},
     TaskMove{S::Created, E::DoneWell, S::Finished},
     TaskMove{S::Created, E::DoneFailed, S::Failed},
+    TaskMove{S::Created, E::BadSpec, S::Failed},
+    TaskMove{S::Created, E::Begin, S::Running},
+    TaskMove{S::Running, E::WaitTimeOver, S::Failed},
+    TaskMove{S::Running, E::DoneWell, S::Finished},
+    TaskMove{S::Running, E::DoneFailed, S::Failed},
+    // The sub-flow ended by itself before it was stopped.
+    TaskMove{S::Terminating, E::DoneWell, S::Finished},
+    TaskMove{S::Terminating, E::DoneFailed, S::Failed},
     TaskMove{S::Queued, E::Cancel, S::Terminated},
     TaskMove{S::Queued, E::Skip, S::Skipped},
     TaskMove{S::Queued, E::Hold, S::Created},

@@ -23,7 +23,15 @@ constexpr std::array<std::string_view, kFailureReasonCount> kReasonNames{"",
                                                                          "runner_lost",
                                                                          "disconnected",
                                                                          "dispatch_timeout",
-                                                                         "callback_failed"};
+                                                                         "callback_failed",
+                                                                         "sub_flow_failed",
+                                                                         "upstream_failed",
+                                                                         "upstream_skipped",
+                                                                         "upstream_succeeded",
+                                                                         "when_false",
+                                                                         "disabled",
+                                                                         "skipped_by_hand",
+                                                                         "run_stopping"};
 
 constexpr std::array<std::string_view, kPriorityCount> kPriorityNames{"low", "normal", "high",
                                                                       "critical"};

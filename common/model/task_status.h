@@ -46,8 +46,17 @@ enum class FailureReason : uint8_t {
   Disconnected = 10,
   DispatchTimeout = 11,
   CallbackFailed = 12,
+  SubFlowFailed = 13,  // The run of a sub-flow ended otherwise than well.
+  // Why a task of a run is SKIPPED.
+  UpstreamFailed = 14,
+  UpstreamSkipped = 15,
+  UpstreamSucceeded = 16,  // It waited for a failure that did not come.
+  WhenFalse = 17,
+  Disabled = 18,
+  SkippedByHand = 19,
+  RunStopping = 20,
 };
-inline constexpr size_t kFailureReasonCount = 13;
+inline constexpr size_t kFailureReasonCount = 21;
 
 // Why a task is TERMINATING.
 enum class StopCause : uint8_t { None = 0, Stop = 1, Run = 2, Timeout = 3 };
@@ -64,7 +73,6 @@ enum class WaitingCode : uint8_t {
   AllRunnersBusy,
   ClusterLimit,
   RetryDelay,
-  // Reserved for flows and flow control: nothing waits for these yet.
   Dependency,
   Event,
   GroupLimit,

@@ -103,12 +103,11 @@ RunEffects RunProgress::onEnded(NodeIndex index, NodeState end, SkipReason why) 
   return settle({index});
 }
 
-RunEffects RunProgress::skip(NodeIndex index) {
+RunEffects RunProgress::endEarly(NodeIndex index, NodeState end) {
+  CHECK(hasEnded(end));
   if (nodes_[index].state != NodeState::Waiting) return {};
-  finish(index, NodeState::Skipped, SkipReason::ByOperator);
-  RunEffects effects = settle({index});
-  effects.skipped.insert(effects.skipped.begin(), index);
-  return effects;
+  finish(index, end, SkipReason::ByOperator);
+  return settle({index});
 }
 
 RunEffects RunProgress::stopRest() {
@@ -125,7 +124,20 @@ RunEffects RunProgress::stopRest() {
 RunEffects RunProgress::rerun(const std::vector<bool>& again) {
   CHECK(again.size() == nodes_.size());
   stopping_ = false;
-  const std::vector<Node> before = std::move(nodes_);
+  return recount(std::vector<Node>(nodes_), again);
+}
+
+RunEffects RunProgress::restore(const std::vector<Reached>& reached) {
+  CHECK(reached.size() == nodes_.size());
+  std::vector<Node> before(nodes_.size());
+  for (size_t i = 0; i < before.size(); ++i) {
+    before[i].state = reached[i].state;
+    before[i].reason = reached[i].reason;
+  }
+  return recount(before, std::vector<bool>(nodes_.size(), false));
+}
+
+RunEffects RunProgress::recount(const std::vector<Node>& before, const std::vector<bool>& again) {
   nodes_.assign(before.size(), Node{});
   unended_ = nodes_.size();
   failed_ = terminated_ = 0;

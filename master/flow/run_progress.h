@@ -56,14 +56,21 @@ class RunProgress {
   // A node that was ready has ended; `why` for Skipped (WhenFalse, ByOperator, RunStopping). Told
   // again, or for a node that was skipped meanwhile, it changes nothing.
   RunEffects onEnded(NodeIndex node, NodeState end, SkipReason why = SkipReason::None);
-  // An operator skips a node that waits.
-  RunEffects skip(NodeIndex node);
+  // A node that waits is skipped by an operator, or Terminated. Changes nothing if it does not wait.
+  RunEffects endEarly(NodeIndex node, NodeState end);
   // Nothing more starts: what waits is skipped. Nodes that are ready have to end by themselves or
   // be ended.
   RunEffects stopRest();
   // Marks nodes (of FlowGraph::withDescendants or a choice of one's own) as never having run, and
   // counts anew. What is ready then and was not before is in the effects.
   RunEffects rerun(const std::vector<bool>& again);
+  // Instead of start(): how far the run was when somebody else carried it. A node that has not
+  // ended is Waiting, whether it had begun or not; all that may start or has are in the effects.
+  struct Reached {
+    NodeState state = NodeState::Waiting;
+    SkipReason reason = SkipReason::None;
+  };
+  RunEffects restore(const std::vector<Reached>& reached);
 
   NodeState state(NodeIndex node) const { return nodes_[node].state; }
   SkipReason skipReason(NodeIndex node) const { return nodes_[node].reason; }
@@ -82,6 +89,8 @@ class RunProgress {
   };
   static bool meets(const Node& upstream, NeedKind kind);
   static SkipReason reasonBehind(const Node& upstream, NeedKind kind);
+  // All nodes anew: those that have ended in `before` and are not marked stay as they were.
+  RunEffects recount(const std::vector<Node>& before, const std::vector<bool>& again);
   void finish(NodeIndex node, NodeState end, SkipReason why);
   // Hands the ends in `ended` on to the nodes behind them, and so on.
   RunEffects settle(std::vector<NodeIndex> ended);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
 #include "common/model/records.h"
 #include "common/model/task_spec.h"
+#include "master/flow/flow_graph.h"
 #include "master/task/label_classes.h"
 
 namespace baton::master {
@@ -16,6 +18,15 @@ using SpecRef = std::shared_ptr<const std::string>;
 // before the pick.
 inline constexpr size_t kSpecResidentBytesMax = 512;
 
+// What a task has in addition as a part of a run.
+struct NodePart {
+  RunId run = 0;
+  NodeIndex node = 0;
+  bool gated = true;      // Its run has not let it go, or holds it back again: it never is QUEUED.
+  bool no_runner = false;  // Of a kind that takes no runner.
+  std::map<std::string, std::string> outputs;  // Of the attempt that ended well, until it settles.
+};
+
 // A task that is not terminal. Lives in LiveState; dispatcher thread only.
 struct LiveTask {
   TaskState state;
@@ -25,6 +36,7 @@ struct LiveTask {
   uint32_t timer_generation = 0;           // Timers of older generations are void.
   SpecRef spec;                            // Null: only in the database.
   std::unique_ptr<AttemptRecord> attempt;  // The open attempt; null: none.
+  std::unique_ptr<NodePart> part;          // Null: of no run.
 };
 
 }  // namespace baton::master

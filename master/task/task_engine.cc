@@ -202,15 +202,22 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
   live_.recently_ended[state.id] = end;
   operation.then([end, &clock = context_.clock] { end.becameDurable(clock.bootNow()); });
   live_.classes.dropSignature(task.signature);
+  NodeEnd node_end;
+  if (task.part) {
+    node_end = {state.id,     task.part->run, task.part->node,
+                state.status, state.reason,   std::move(task.part->outputs)};
+  }
   live_.tasks.erase(state.id);
+  if (node_end.run != 0) runs_->onNodeEnded(operation, std::move(node_end));
 }
 
 void TaskEngine::makeReady(Operation& operation, LiveTask& task) {
   const WallTime now = context_.clock.wallNow();
-  if (task.state.hold || task.state.not_before > now) {
+  if (task.state.hold || task.state.not_before > now || (task.part && task.part->gated)) {
     operation.store(task.state);
     return;
   }
+  if (task.part && task.part->no_runner) return runs_->onNodeFree(operation, task);
   task.state.queued_at = latest(now, task.created_at);
   move(operation, task, TaskEvent::Ready);
 }
@@ -329,6 +336,7 @@ void TaskEngine::endedWell(Operation& operation, LiveTask& task, const AttemptRe
   task.state.cause = StopCause::None;
   if (!result.outputs.empty()) {
     operation.changes.outputs.push_back({task.state.id, dumpJson(Json(result.outputs))});
+    if (task.part) task.part->outputs = result.outputs;
   }
   move(operation, task, TaskEvent::EndedWell);
   const CallbackSpec& callback = task.policy->callback;
@@ -403,6 +411,7 @@ void TaskEngine::undelivered(Operation& operation, LiveTask& task) {
   task.state.started_at = {};
   task.state.runner_id.clear();
   move(operation, task, TaskEvent::Undelivered);
+  keepGate(operation, task);
 }
 
 AttemptKey TaskEngine::openKey(const LiveTask& task) const {
@@ -423,6 +432,10 @@ Status TaskEngine::stop(Operation& operation, LiveTask& task, StopCause cause) {
     case TaskStatus::Running:
       task.state.cause = cause;
       move(operation, task, TaskEvent::StopAsked);
+      if (task.part && task.part->no_runner) {
+        runs_->onNodeStopAsked(operation, task);
+        return {};
+      }
       if (on_stop_asked_) on_stop_asked_(operation, task);
       return {};
     case TaskStatus::Terminating:
@@ -445,6 +458,7 @@ Status TaskEngine::stop(Operation& operation, LiveTask& task, StopCause cause) {
 
 Status TaskEngine::skip(Operation& operation, LiveTask& task) {
   RETURN_IF_ERROR(nextTaskStatus(task.state.status, TaskEvent::Skip).status());
+  if (task.part) task.state.reason = FailureReason::SkippedByHand;
   move(operation, task, TaskEvent::Skip);
   settle(operation, task);
   return {};

@@ -21,6 +21,29 @@ class OutcomeListener {
   virtual void onCallbackDropped(Operation& operation, const LiveTask& task) = 0;
 };
 
+// A task of a run that has become terminal.
+struct NodeEnd {
+  TaskId task = 0;
+  RunId run = 0;
+  NodeIndex node = 0;
+  TaskStatus status = TaskStatus::Finished;
+  FailureReason reason = FailureReason::None;
+  std::map<std::string, std::string> outputs;
+};
+
+// The runs that tasks are a part of. Calls come in the middle of a change of another task: what they
+// change goes into the same operation.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+  // The task has left the live state.
+  virtual void onNodeEnded(Operation& operation, NodeEnd end) = 0;
+  // A task that takes no runner may begin: its run has let it go, and it is neither held nor early.
+  virtual void onNodeFree(Operation& operation, LiveTask& task) = 0;
+  // A task without a runner that is under way is to end (TERMINATING).
+  virtual void onNodeStopAsked(Operation& operation, LiveTask& task) = 0;
+};
+
 // Moves tasks through their life cycle: every change of a status, attempt or queue position of a
 // live task goes through here, by the one transition table, and is put into the caller's operation.
 // A task that becomes terminal leaves the live state: its reference is dead after the call (said at
@@ -39,6 +62,39 @@ class TaskEngine {
   Result<LiveTask*> rerun(Operation& operation, const TaskRecord& record, bool force,
                           BootTime read_at);
   Status forceSuccess(Operation& operation, const TaskRecord& record, BootTime read_at);
+
+  // --- tasks of runs (task_nodes.cc) ---------------------------------------------------------
+  void setRunListener(RunListener& runs) { runs_ = &runs; }
+  struct NodeTask {
+    RunId run = 0;
+    NodeIndex node = 0;
+    std::string name;
+    std::string kind;
+    TaskPolicy policy;
+    Priority priority = Priority::Normal;
+    std::vector<std::string> tags;
+    bool hold = false;
+    bool no_runner = false;
+  };
+  // A new task that waits for its run to let it go.
+  LiveTask& addNode(Operation& operation, const NodeTask& node);
+  // Its run lets it go, with its specification (JSON of runPartToJson; "": takes no runner). It
+  // waits on while it is held or early. The task may be gone afterwards.
+  void letGo(Operation& operation, LiveTask& task, const std::string& spec);
+  // Its run holds it back: what is QUEUED waits again, and what is RETRYING will.
+  void holdBack(Operation& operation, LiveTask& task);
+  // A kind without a runner is under way from now on.
+  void begin(Operation& operation, LiveTask& task);
+  // The end of one: well, or for a reason. The task is gone afterwards.
+  void done(Operation& operation, LiveTask& task, FailureReason reason, const std::string& text,
+            const std::map<std::string, std::string>& outputs = {});
+  // A TERMINATING one has ended as it was told. The task is gone afterwards.
+  void stopped(Operation& operation, LiveTask& task);
+  // Its run skips it. The task is gone afterwards.
+  void skipNode(Operation& operation, LiveTask& task, FailureReason why, const std::string& text);
+  // Its specification does not resolve. The task is gone afterwards.
+  void failSpec(Operation& operation, LiveTask& task, const std::string& text);
+  void setPriority(Operation& operation, LiveTask& task, Priority priority);
 
   // --- attempts ----------------------------------------------------------------------------
   // Gives a QUEUED task with a specification in memory to a free runner.
@@ -101,6 +157,8 @@ class TaskEngine {
   void retryOrFail(Operation& operation, LiveTask& task, FailureReason reason,
                    const std::string& text, WallTime ended_at);
   void makeReady(Operation& operation, LiveTask& task);
+  // Behind a move to QUEUED: a task that its run holds back does not stay there.
+  void keepGate(Operation& operation, LiveTask& task);
   WaitingCode whyQueued(LabelClasses::Signature signature) const;
   void armTimer(LiveTask& task);
   void onTimer(TaskId id, uint32_t generation);
@@ -110,6 +168,7 @@ class TaskEngine {
   TermContext& context_;
   LiveState& live_;
   OutcomeListener& outcomes_;
+  RunListener* runs_ = nullptr;
   std::function<void(Operation&, const LiveTask&)> on_stop_asked_;
 };
 

@@ -56,6 +56,11 @@ void TaskEngine::armTimer(LiveTask& task) {
     case TaskStatus::Dispatched:
     case TaskStatus::Running: {
       if (policy.timeout.count() == 0) return;
+      if (task.attempt == nullptr) {  // Of a run, without a runner: nobody else keeps its time.
+        due = now + std::clamp<Micros>(task.state.started_at + policy.timeout - wall, Micros(0),
+                                       policy.timeout);
+        break;
+      }
       const WallTime begin = std::max(task.attempt->started_at, task.attempt->dispatched_at);
       const Micros whole = policy.timeout + masterTimeoutSlack(policy, context_.options.heartbeat);
       due = now + std::clamp<Micros>(begin + whole - wall, Micros(0), whole);
@@ -85,6 +90,7 @@ void TaskEngine::onTimer(TaskId id, uint32_t generation) {
       task->state.queued_at = std::max(context_.clock.wallNow(), task->created_at);
       task->state.not_before = {};
       move(operation, *task, TaskEvent::Due);
+      keepGate(operation, *task);
       break;
     case TaskStatus::Queued:
       task->state.reason = FailureReason::DispatchTimeout;
@@ -96,6 +102,11 @@ void TaskEngine::onTimer(TaskId id, uint32_t generation) {
     case TaskStatus::Dispatched:
     case TaskStatus::Running:
       logWarn("task_over_time", field("task", id), field("attempt", task->state.attempt));
+      if (task->attempt == nullptr) {
+        task->state.reason = FailureReason::Timeout;
+        task->state.reason_text =
+            fmt::format("not done within {}", formatDuration(task->policy->timeout));
+      }
       if (const Status stopped = stop(operation, *task, StopCause::Timeout); !stopped.ok()) return;
       break;
     default:
@@ -115,6 +126,7 @@ void TaskEngine::onWallClockStep() {
 TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
   switch (task.state.status) {
     case TaskStatus::Created:
+      if (task.part && task.part->gated) return {WaitingCode::Dependency, {}};
       if (task.state.hold) return {WaitingCode::Hold, "held by hand"};
       return {WaitingCode::NotBefore,
               fmt::format("starts at {}", formatRfc3339(task.state.not_before))};

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/calendar/misfire.h"
+#include "common/model/flow_records.h"
+#include "master/flow/flow_version.h"
+#include "master/flow/run_progress.h"
+
+namespace baton::master {
+
+// A run that is not terminal. Dispatcher thread.
+struct LiveRun {
+  RunRecord record;
+  std::shared_ptr<const FlowVersion> version;
+  // From here on empty while the run has not begun.
+  std::optional<RunProgress> progress;
+  std::vector<TaskId> tasks;       // By node; 0: none.
+  flow::ParamMap params;           // Of the start.
+  flow::OutputMap outputs;         // Of tasks that ended well.
+  uint32_t timer_generation = 0;   // Timers of older generations are void.
+  bool counted = false;            // Takes one of its flow's places.
+};
+
+// Which waiting run of a flow comes first: the most important, then the oldest.
+using WaitingRank = std::tuple<int, int64_t, RunId>;
+
+// A flow as the active master knows it. Deleted ones are kept for their version numbers.
+struct LiveFlow {
+  FlowRecord record;
+  std::shared_ptr<const FlowVersion> newest;  // Null: deleted, or its text can't be read.
+  std::optional<Recurrence> recurrence;       // If it has a schedule.
+  size_t active = 0;                          // Runs that take a place.
+  std::map<WaitingRank, RunId> waiting;       // Runs that wait for a place.
+};
+
+// A backfill with live runs.
+struct LiveBackfill {
+  BackfillRecord record;
+  size_t offered = 0;       // Of its runs, those that wait for a place or run.
+  std::deque<RunId> rest;   // The others, in order.
+};
+
+// All of flows and runs that the active master holds in memory. Passive, as LiveState.
+struct FlowState {
+  std::unordered_map<std::string, LiveFlow> flows;  // By key (nameKey).
+  std::unordered_map<RunId, LiveRun> runs;
+  std::unordered_map<uint64_t, LiveBackfill> backfills;
+
+  LiveFlow* findFlow(const std::string& key) {
+    const auto it = flows.find(key);
+    return it == flows.end() ? nullptr : &it->second;
+  }
+  LiveRun* findRun(RunId id) {
+    const auto it = runs.find(id);
+    return it == runs.end() ? nullptr : &it->second;
+  }
+};
+
+}  // namespace baton::master

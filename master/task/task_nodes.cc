@@ -1,0 +1,130 @@
+// Tasks as parts of runs: the side of TaskEngine that a run's progress moves.
+#include <algorithm>
+
+#include "master/task/task_engine.h"
+
+namespace baton::master {
+namespace {
+
+constexpr size_t kNodeTextBytesMax = 4'096;
+
+}  // namespace
+
+LiveTask& TaskEngine::addNode(Operation& operation, const NodeTask& node) {
+  const std::string policy = policyToText(node.policy);
+  TaskRecord record;
+  record.name = node.name;
+  record.kind = node.kind;
+  record.policy = policy;
+  record.tags = node.tags;
+  record.created_at = context_.clock.wallNow();
+  record.run_id = node.run;
+  record.state.id = context_.task_ids.take();
+  record.state.priority = node.priority;
+  record.state.hold = node.hold;
+
+  LiveTask task;
+  task.state = record.state;
+  task.policy = *live_.policies.intern(policy);
+  task.created_at = record.created_at;
+  task.part = std::make_unique<NodePart>();
+  task.part->run = node.run;
+  task.part->node = node.node;
+  task.part->no_runner = node.no_runner;
+  operation.touchTask(record.state.id);
+  operation.changes.new_tasks.push_back(std::move(record));
+  LiveTask& live = insertLive(std::move(task));
+  enterStatus(live);
+  publish(operation, StateChange::Kind::Submitted, live);
+  return live;
+}
+
+void TaskEngine::letGo(Operation& operation, LiveTask& task, const std::string& spec) {
+  CHECK(task.part && task.state.status == TaskStatus::Created);
+  if (!spec.empty()) {
+    task.spec = std::make_shared<const std::string>(spec);
+    operation.touchTask(task.state.id);
+    operation.changes.specs.push_back({task.state.id, spec});
+  }
+  task.part->gated = false;
+  ++task.timer_generation;
+  armTimer(task);
+  makeReady(operation, task);
+}
+
+void TaskEngine::holdBack(Operation& operation, LiveTask& task) {
+  if (!task.part || task.part->gated) return;
+  const TaskStatus status = task.state.status;
+  if (status != TaskStatus::Created && status != TaskStatus::Queued &&
+      status != TaskStatus::Retrying) {
+    return;
+  }
+  task.part->gated = true;
+  keepGate(operation, task);
+}
+
+void TaskEngine::keepGate(Operation& operation, LiveTask& task) {
+  if (task.part && task.part->gated && task.state.status == TaskStatus::Queued) {
+    move(operation, task, TaskEvent::Hold);
+  }
+}
+
+void TaskEngine::begin(Operation& operation, LiveTask& task) {
+  ++task.state.attempt;
+  task.state.started_at = std::max(context_.clock.wallNow(), task.created_at);
+  move(operation, task, TaskEvent::Begin);
+}
+
+void TaskEngine::done(Operation& operation, LiveTask& task, FailureReason reason,
+                      const std::string& text,
+                      const std::map<std::string, std::string>& outputs) {
+  if (task.state.status == TaskStatus::Terminating && task.state.cause == StopCause::Timeout) {
+    reason = FailureReason::Timeout;  // Its text was set when the time was over.
+  } else {
+    task.state.reason_text = truncateUtf8(text, kNodeTextBytesMax);
+  }
+  task.state.cause = StopCause::None;
+  task.state.reason = reason;
+  if (!outputs.empty()) {
+    operation.changes.outputs.push_back({task.state.id, dumpJson(Json(outputs))});
+    task.part->outputs = outputs;
+  }
+  move(operation, task,
+       reason == FailureReason::None ? TaskEvent::DoneWell : TaskEvent::DoneFailed);
+  settle(operation, task);
+}
+
+void TaskEngine::stopped(Operation& operation, LiveTask& task) {
+  if (task.state.cause == StopCause::Timeout) {
+    return done(operation, task, FailureReason::Timeout, task.state.reason_text);
+  }
+  move(operation, task, TaskEvent::StopProved);
+  settle(operation, task);
+}
+
+void TaskEngine::skipNode(Operation& operation, LiveTask& task, FailureReason why,
+                          const std::string& text) {
+  task.state.reason = why;
+  task.state.reason_text = truncateUtf8(text, kNodeTextBytesMax);
+  move(operation, task, TaskEvent::Skip);
+  settle(operation, task);
+}
+
+void TaskEngine::failSpec(Operation& operation, LiveTask& task, const std::string& text) {
+  task.state.reason = FailureReason::BadSpec;
+  task.state.reason_text = truncateUtf8(text, kNodeTextBytesMax);
+  move(operation, task, TaskEvent::BadSpec);
+  settle(operation, task);
+}
+
+void TaskEngine::setPriority(Operation& operation, LiveTask& task, Priority priority) {
+  if (task.state.priority == priority) return;
+  leaveStatus(task);
+  --live_.by_priority[static_cast<size_t>(task.state.priority)];
+  task.state.priority = priority;
+  ++live_.by_priority[static_cast<size_t>(priority)];
+  enterStatus(task);
+  operation.store(task.state);
+}
+
+}  // namespace baton::master
