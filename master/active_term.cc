@@ -1,5 +1,6 @@
 #include "master/active_term.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <future>
 #include <mutex>
@@ -13,6 +14,8 @@ namespace {
 
 constexpr uint64_t kTaskIdStock = 100'000;
 constexpr uint64_t kOutboxIdStock = 100'000;
+constexpr uint64_t kRunIdStock = 20'000;
+constexpr uint64_t kEventIdStock = 20'000;
 constexpr int kCommandTriesMax = 5;
 constexpr size_t kSliceBuckets = 5'000;  // Of the table of live tasks: a millisecond or so.
 
@@ -54,6 +57,8 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
       database_writer_(environment_.database.makeWriter()),
       task_ids_("task_id", kTaskIdStock),
       outbox_ids_("outbox_id", kOutboxIdStock),
+      run_ids_("run_id", kRunIdStock),
+      event_ids_("event_id", kEventIdStock),
       writer_(*database_writer_, environment_.clock, epoch_, *this, {}),
       dispatcher_(environment_.clock, {},
                   [this] {
@@ -82,9 +87,26 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
                   [this](Epoch seen) { environment_.listener.onTermHigherEpoch(seen); }),
       watchdog_(context_, engine_, registry_),
       updater_(context_),
-      commands_(context_, engine_) {
+      commands_(context_, engine_),
+      events_(context_, flows_, reads_, event_ids_),
+      runs_(context_, flows_, engine_, events_, run_ids_, *this),
+      planner_(context_, flows_, runs_, run_ids_),
+      flow_commands_(context_, flows_, runs_, planner_, events_, run_ids_),
+      run_orders_(context_, flows_, runs_, engine_, reads_) {
   publisher_.subscribe(environment_.metrics);
   callbacker_.setEngine(engine_);
+  engine_.setRunListener(runs_);
+  events_.setEngine(engine_);
+  events_.setTrigger([this](Operation& operation, const std::string& flow_key,
+                            const std::string& trigger_key, WallTime plan_time,
+                            const flow::ParamMap& params) {
+    runs_.start(operation, {.flow = flow_key,
+                            .trigger = RunTrigger::Event,
+                            .trigger_key = trigger_key,
+                            .plan_time = plan_time,
+                            .params = params});
+  });
+  watchdog_.setOnWallClockStep([this] { planner_.onWallClockStep(); });
   engine_.setOnStopAsked([this](Operation& operation, const LiveTask& task) {
     heartbeats_.resetRunnerOf(operation, task);
   });
@@ -93,6 +115,7 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
   const auto part = [this](const char* name, std::function<void()> close) {
     parts_.push_back(std::make_unique<Part>(name, *this, std::move(close)));
   };
+  part("flows", [this] { closeFlows(); });
   part("picker", [this] { picker_.close(); });
   part("heartbeat handler", [this] { heartbeats_.close(); });
   part("callback-er", [this] { callbacker_.close(); });
@@ -109,10 +132,12 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
 ActiveTerm::~ActiveTerm() { stop(); }
 
 Status ActiveTerm::onStart() {
-  // Numbers come first: the writer's own batches continue behind these two.
+  // Numbers come first: the writer's own batches continue behind these.
   RETURN_IF_ERROR(task_ids_.prime(*database_writer_, epoch_, 1));
   RETURN_IF_ERROR(outbox_ids_.prime(*database_writer_, epoch_, 2));
-  writer_.setFirstBatch(3);
+  RETURN_IF_ERROR(run_ids_.prime(*database_writer_, epoch_, 3));
+  RETURN_IF_ERROR(event_ids_.prime(*database_writer_, epoch_, 4));
+  writer_.setFirstBatch(5);
   RETURN_IF_ERROR(CompositeService::onStart());
   if (stop_.stop_requested()) return Error(ErrorCode::Cancelled, "promotion was stopped");
   stopPoint("before_gates");
@@ -132,7 +157,12 @@ Status ActiveTerm::openGates() {
     callbacker_.open();
     watchdog_.start(listening_since_);
     updater_.start();
+    events_.open();
+    runs_.carryOn();
+    planner_.open();
     commands_.open();
+    flow_commands_.open();
+    run_orders_.open();
     if (frozen_at_us_.load() != 0) dispatcher_.freeze();
     opened->set_value();
   });
@@ -151,8 +181,16 @@ void ActiveTerm::onStop() noexcept {
   CompositeService::onStop();
 }
 
+void ActiveTerm::closeFlows() {
+  run_orders_.close();
+  flow_commands_.close();
+  planner_.close();
+  events_.close();
+}
+
 void ActiveTerm::closeGates() {
   commands_.close();
+  closeFlows();
   updater_.stop();
   watchdog_.stop();
   callbacker_.close();
@@ -162,13 +200,14 @@ void ActiveTerm::closeGates() {
 
 Status ActiveTerm::recoverState() {
   const BootTime began = environment_.clock.bootNow();
-  LiveStateSink sink(live_, engine_, registry_, callbacker_);
+  LiveStateSink sink(live_, flows_, engine_, runs_, registry_, callbacker_);
   recover::RecoverService recovery(environment_.database, options_.recover_threads);
   ASSIGN_OR_RETURN(recovered_, recovery.recover(sink, stop_));
   load_ms_ = std::chrono::duration_cast<Millis>(environment_.clock.bootNow() - began).count();
   logInfo("recovered", field("epoch", leadership_.epoch), field("tasks", recovered_.tasks),
           field("in_doubt", recovered_.attempts_in_doubt), field("callbacks", recovered_.callbacks),
-          field("runners", recovered_.runners), field("ms", load_ms_));
+          field("runners", recovered_.runners), field("flows", recovered_.flows),
+          field("runs", recovered_.runs), field("ms", load_ms_));
   return {};
 }
 
@@ -318,11 +357,45 @@ bool ActiveTerm::drain(BootTime deadline) {
   writer_.resume();
   dispatcher_.resume([this] {
     commands_.close();
+    closeFlows();
     picker_.close();
     callbacker_.close();
   });
   const bool closed = inspect([this] { writer_.publish(); }, Millis(500));
   return closed && writer_.flush(deadline);
+}
+
+flow::FlowSurroundings ActiveTerm::flowSurroundings() { return {}; }
+
+void ActiveTerm::applyFlow(api::FlowApply request, std::shared_ptr<const FlowVersion> version,
+                           api::Callback<api::FlowApplied> done) {
+  onFlows<api::FlowApplied>(
+      [request = std::move(request), version = std::move(version), done](FlowCommands& flows) {
+        flows.apply(request, version, done);
+      },
+      done);
+}
+
+void ActiveTerm::sendEvent(api::EventSend event, api::Callback<api::EventSent> done) {
+  const bool queued = dispatcher_.tryPost(
+      [this, event = std::move(event), done] { events_.send(event, done); });
+  if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+}
+
+uint64_t ActiveTerm::liveRunsOf(const std::string& flow_key) const {
+  return static_cast<uint64_t>(
+      std::count_if(flows_.runs.begin(), flows_.runs.end(), [&](const auto& run) {
+        return nameKey(run.second.record.flow) == flow_key;
+      }));
+}
+
+std::string ActiveTerm::whyRunWaits(RunId id) const {
+  const auto run = flows_.runs.find(id);
+  return run == flows_.runs.end() ? std::string() : runs_.whyWaiting(run->second);
+}
+
+void ActiveTerm::onRunEnded(Operation& operation, const LiveRun& run) {
+  callbacker_.onRunOutcome(operation, run.record, run.version->spec.callbacks);
 }
 
 void ActiveTerm::onWriterFenced() { environment_.listener.onTermFenced(); }

@@ -11,6 +11,13 @@
 #include "dao/database.h"
 #include "ha/active_service.h"
 #include "master/api/webhook_port.h"
+#include "flow/definition/flow_parser.h"
+#include "master/flow/event_desk.h"
+#include "master/flow/flow_commands.h"
+#include "master/flow/flow_state.h"
+#include "master/flow/planner.h"
+#include "master/flow/run_engine.h"
+#include "master/flow/run_orders.h"
 #include "master/host/heartbeat_handler.h"
 #include "master/host/watchdog.h"
 #include "master/state/async_updater.h"
@@ -45,11 +52,11 @@ struct TermEnvironment {
 };
 
 // The active role of one term: everything between a won election and its end, as one composite
-// service. Children in order: state writer, read worker, recovery, dispatcher, picker, heartbeat
-// handler, callback-er, watchdog, asynchronous updater, commands. Those on the dispatcher thread
+// service. Children in order: state writer, read worker, recovery, dispatcher, flows, picker,
+// heartbeat handler, callback-er, watchdog, asynchronous updater, commands. Those on the dispatcher thread
 // start with closed gates; when all stand, the gates open, submissions last. Dropped whole at the
 // end of the term.
-class ActiveTerm final : public CompositeService, private WriterListener {
+class ActiveTerm final : public CompositeService, private WriterListener, private RunWatcher {
  public:
   ActiveTerm(TermEnvironment environment, ActiveOptions options, ha::Leadership leadership,
              std::stop_token stop);
@@ -61,6 +68,22 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   void submit(api::Submission submission, BootTime looked_up_at,
               api::Callback<api::SubmitAnswer> done);
   void command(TaskId id, api::TaskCommand command, bool force, api::Callback<api::TaskView> done);
+  // --- flows: any thread -----------------------------------------------------------------------
+  // What a definition is checked against.
+  flow::FlowSurroundings flowSurroundings();
+  void applyFlow(api::FlowApply request, std::shared_ptr<const FlowVersion> version,
+                 api::Callback<api::FlowApplied> done);
+  void orderRun(api::RunOrder order, api::Callback<RunRecord> done) {
+    run_orders_.order(std::move(order), std::move(done));
+  }
+  void sendEvent(api::EventSend event, api::Callback<api::EventSent> done);
+  // Runs `ask` on the dispatcher thread; `done` gets Overloaded if its queue is full.
+  template <typename T>
+  void onFlows(std::function<void(FlowCommands&)> ask, const api::Callback<T>& done) {
+    const bool queued = dispatcher_.tryPost([this, ask = std::move(ask)] { ask(flow_commands_); });
+    if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+  }
+
   // Runs `look` on the dispatcher thread and waits for it. False: not within `limit`.
   bool inspect(std::function<void()> look, Millis limit = Seconds(2));
   // Shows every live task to `look`, on the dispatcher thread but a slice at a time, so that nobody
@@ -78,6 +101,8 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   LiveState& live() { return live_; }
   const TaskEngine& engine() const { return engine_; }
   const RunnerRegistry& registry() const { return registry_; }
+  uint64_t liveRunsOf(const std::string& flow_key) const;
+  std::string whyRunWaits(RunId id) const;
   std::string internalsJson() const;
   void refreshGauges();
 
@@ -97,6 +122,7 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   void onDatabaseOutage(const Error& why) override;
   void onDatabaseBack(Micros gap) override;
   void onCommitted(size_t operations, size_t rows, Micros took) override;
+  void onRunEnded(Operation& operation, const LiveRun& run) override;
 
   Status onStart() override;
   void onStop() noexcept override;
@@ -104,6 +130,7 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   Status openGates();
   // Whether the database takes what is submitted, before anything is decided about it.
   Status checkStorable(const api::Submission& submission) const;
+  void closeFlows();
   void closeGates();
   void finishOrphanedCallbacks();
   // Runs on the dispatcher thread and waits; for gates. Does nothing if the thread is gone.
@@ -124,8 +151,11 @@ class ActiveTerm final : public CompositeService, private WriterListener {
 
   const std::unique_ptr<dao::Writer> database_writer_;
   LiveState live_;
+  FlowState flows_;
   IdAllocator task_ids_;
   IdAllocator outbox_ids_;
+  IdAllocator run_ids_;
+  IdAllocator event_ids_;
   StateWriter writer_;
   StatePublisher publisher_;
   AsyncDispatcher dispatcher_;
@@ -140,6 +170,11 @@ class ActiveTerm final : public CompositeService, private WriterListener {
   Watchdog watchdog_;
   AsyncUpdater updater_;
   TaskCommands commands_;
+  EventDesk events_;
+  RunEngine runs_;
+  Planner planner_;
+  FlowCommands flow_commands_;
+  RunOrders run_orders_;
   std::unique_ptr<RecoveryStep> recovery_;
   std::vector<std::unique_ptr<Part>> parts_;
 };

@@ -1,5 +1,13 @@
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "master/flow/flow_state.h"
+#include "master/flow/run_engine.h"
 #include "master/host/runner_registry.h"
 #include "master/state/live_state.h"
 #include "master/task/callbacker.h"
@@ -11,35 +19,37 @@ namespace baton::master {
 // Puts what recovery reads into the live state. Before the dispatcher runs: promoter's thread.
 class LiveStateSink final : public recover::RecoverySink {
  public:
-  LiveStateSink(LiveState& live, TaskEngine& engine, RunnerRegistry& registry,
-                Callbacker& callbacker)
-      : live_(live), engine_(engine), registry_(registry), callbacker_(callbacker) {}
+  LiveStateSink(LiveState& live, FlowState& flows, TaskEngine& engine, RunEngine& runs,
+                RunnerRegistry& registry, Callbacker& callbacker)
+      : live_(live),
+        flows_(flows),
+        engine_(engine),
+        runs_(runs),
+        registry_(registry),
+        callbacker_(callbacker) {}
 
   void expect(size_t tasks) override { live_.tasks.reserve(tasks + tasks / 4); }
   void addRunner(const RunnerRecord& runner) override { registry_.adopt(runner); }
-  Status addTask(recover::RecoveredTask recovered) override {
-    LiveTask task;
-    task.state = std::move(recovered.state);
-    ASSIGN_OR_RETURN(task.policy, live_.policies.intern(*recovered.policy));
-    task.created_at = recovered.created_at;
-    if (!recovered.spec.empty()) {
-      task.spec = std::make_shared<const std::string>(std::move(recovered.spec));
-    }
-    task.attempt = std::move(recovered.attempt);
-    if (hasOpenAttempt(task.state.status) != (task.attempt != nullptr)) {
-      return Error::make(ErrorCode::Corrupt, "task {} is {} but has {} open attempt", task.state.id,
-                         toString(task.state.status), task.attempt ? "an" : "no");
-    }
-    engine_.adopt(std::move(task));
-    return {};
-  }
+  Status addTask(recover::RecoveredTask recovered) override;
   void addCallback(const OutboxRecord& callback) override { callbacker_.adopt(callback); }
+  Status addFlow(const dao::FlowRow& row) override;
+  Status addVersion(const FlowVersionRecord& version) override;
+  void addBackfill(const BackfillRecord& backfill) override {
+    flows_.backfills[backfill.id].record = backfill;
+  }
+  Status addRun(const RunRecord& run) override;
+  Status addRunTask(const TaskRecord& task) override { return runs_.adoptTask(task); }
+  Status finish() override;
 
  private:
   LiveState& live_;
+  FlowState& flows_;
   TaskEngine& engine_;
+  RunEngine& runs_;
   RunnerRegistry& registry_;
   Callbacker& callbacker_;
+  std::map<std::pair<std::string, uint32_t>, std::shared_ptr<const FlowVersion>> older_;
+  std::vector<TaskId> unattempted_;  // Under way without an attempt: of a kind without a runner.
 };
 
 }  // namespace baton::master

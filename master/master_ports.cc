@@ -3,29 +3,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "master/answered_once.h"
+
 namespace baton::master {
 namespace {
-
-Error notActive() { return Error(ErrorCode::NotActive, "this master does not lead"); }
-
-// Calls back exactly once: with NotActive if the callback is dropped unused, as happens to what
-// waits in a queue when the term ends.
-template <typename T>
-api::Callback<T> answeredOnce(api::Callback<T> done) {
-  struct Guard {
-    explicit Guard(api::Callback<T> callback) : done(std::move(callback)) {}
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
-    ~Guard() {
-      if (done) done(notActive());
-    }
-    api::Callback<T> done;
-  };
-  auto guard = std::make_shared<Guard>(std::move(done));
-  return [guard](Result<T> result) {
-    if (auto callback = std::exchange(guard->done, nullptr)) callback(std::move(result));
-  };
-}
 
 dao::TaskFilter filterOf(const api::TaskListQuery& query) {
   dao::TaskFilter filter;
@@ -37,6 +18,8 @@ dao::TaskFilter filterOf(const api::TaskListQuery& query) {
   filter.tag = query.tag;
   filter.host = query.host;
   filter.runner_id = query.runner_id;
+  filter.run_id = query.run_id;
+  filter.flow = nameKey(query.flow);
   filter.created_from = query.created_from;
   filter.created_before = query.created_before;
   return filter;
@@ -98,7 +81,7 @@ void MasterPorts::command(TaskId id, api::TaskCommand command, bool force,
 void MasterPorts::explainWaiting(ActiveTerm& term, std::vector<api::TaskView*> views) const {
   std::erase_if(views, [](const api::TaskView* view) {
     const TaskStatus status = view->record.state.status;
-    return isTerminal(status) || hasOpenAttempt(status);
+    return isTerminal(status) || (hasOpenAttempt(status) && view->record.run_id == 0);
   });
   if (views.empty()) return;
   // The answer is copied only if it came in time: a late look must not touch the views.

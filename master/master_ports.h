@@ -55,9 +55,10 @@ class MasterPorts final : public api::TaskPort,
 
   Result<std::vector<OutboxRecord>> dead(uint32_t limit) override;
 
- private:
-  // The term if it may act; recovering counts only with `recovering`.
+  // The term if it may act; recovering counts only with `recovering`. Errors: NotActive.
   Result<std::shared_ptr<ActiveTerm>> activeTerm(bool recovering = false) const;
+
+ private:
   void explainWaiting(ActiveTerm& term, std::vector<api::TaskView*> views) const;
 
   Clock& clock_;

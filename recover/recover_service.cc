@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 #include <unordered_map>
 
 #include "common/base/named_thread.h"
@@ -80,6 +81,46 @@ Status RecoverService::takeCallbacks(RecoverySink& sink, RecoveryCounts& counts,
   }
 }
 
+Status RecoverService::takeFlows(RecoverySink& sink, RecoveryCounts& counts,
+                                 std::stop_token stop) {
+  const auto reader = database_.makeReader();
+  Status taken;
+  const auto each = [&](auto take) {
+    return [&, take](const auto& row) {
+      taken = stop.stop_requested() ? Status(Error(ErrorCode::Cancelled, "recovery was stopped"))
+                                    : take(row);
+      return taken.ok();
+    };
+  };
+  const auto done = [&](Status read) { return taken.ok() ? read : taken; };
+  std::unordered_map<std::string, uint32_t> newest;
+  RETURN_IF_ERROR(done(reader->allFlows(each([&](const dao::FlowRow& flow) {
+    ++counts.flows;
+    if (!flow.record.deleted) newest[flow.record.key()] = flow.record.version;
+    return sink.addFlow(flow);
+  }))));
+  std::vector<RunRecord> runs;
+  std::set<std::pair<std::string, uint32_t>> older;
+  RETURN_IF_ERROR(done(reader->liveRuns(each([&](const RunRecord& run) -> Status {
+    const auto at = newest.find(nameKey(run.flow));
+    if (at == newest.end() || at->second != run.version) {
+      older.emplace(nameKey(run.flow), run.version);
+    }
+    runs.push_back(run);
+    return {};
+  }))));
+  for (const auto& [key, number] : older) {
+    ASSIGN_OR_RETURN(const auto version, reader->flowVersion(key, number));
+    if (version) RETURN_IF_ERROR(sink.addVersion(*version));
+  }
+  ASSIGN_OR_RETURN(const auto backfills, reader->liveBackfills());
+  for (const BackfillRecord& backfill : backfills) sink.addBackfill(backfill);
+  counts.runs = runs.size();
+  for (const RunRecord& run : runs) RETURN_IF_ERROR(sink.addRun(run));
+  return done(reader->tasksOfLiveRuns(
+      each([&](const TaskRecord& task) { return sink.addRunTask(task); })));
+}
+
 Status RecoverService::takeTasks(Range& range, RecoverySink& sink, RecoveryCounts& counts,
                                  std::stop_token stop) {
   counts.tasks += range.size();
@@ -118,6 +159,8 @@ Result<RecoveryCounts> RecoverService::recover(RecoverySink& sink, std::stop_tok
     RETURN_IF_ERROR(takeTasks(ranges[i], sink, counts, stop));
   }
   RETURN_IF_ERROR(takeCallbacks(sink, counts, stop));
+  RETURN_IF_ERROR(takeFlows(sink, counts, stop));
+  RETURN_IF_ERROR(sink.finish());
   return counts;
 }
 

@@ -30,6 +30,15 @@ class RecoverySink {
   // In rising id order. Errors: Corrupt (a row that can't be understood).
   virtual Status addTask(RecoveredTask task) = 0;
   virtual void addCallback(const OutboxRecord& callback) = 0;
+  virtual Status addFlow(const dao::FlowRow& flow) = 0;
+  // A version that live runs have and that is not the newest of its flow.
+  virtual Status addVersion(const FlowVersionRecord& version) = 0;
+  virtual void addBackfill(const BackfillRecord& backfill) = 0;
+  virtual Status addRun(const RunRecord& run) = 0;
+  // A task of a live run, ended ones included.
+  virtual Status addRunTask(const TaskRecord& task) = 0;
+  // Everything has come. Errors: Corrupt (it does not fit together).
+  virtual Status finish() = 0;
 };
 
 struct RecoveryCounts {
@@ -37,6 +46,8 @@ struct RecoveryCounts {
   uint64_t attempts_in_doubt = 0;
   uint64_t callbacks = 0;
   uint64_t runners = 0;
+  uint64_t flows = 0;
+  uint64_t runs = 0;
 };
 
 // Rebuilds the live state from the database after the epoch row was bumped, so that every older
@@ -56,6 +67,7 @@ class RecoverService {
   Status readRange(Range& range, std::stop_token stop);
   Status readSpecs(Range& range);
   Status takeTasks(Range& range, RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
+  Status takeFlows(RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
   Status takeCallbacks(RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
 
   dao::Database& database_;

@@ -92,9 +92,9 @@ struct RunnerRecord {
 struct OutboxRecord {
   enum class State : uint8_t { Pending = 0, Delivered = 1, Dead = 2, Dropped = 3 };
   uint64_t id = 0;  // Delivery order; unique.
-  TaskId task_id = 0;
+  TaskId task_id = 0;   // With an event run_…: the run's id, and its reruns in place of attempts.
   int32_t attempt = 0;
-  std::string event;  // finished | failed | terminated | skipped
+  std::string event;  // finished | failed | terminated | skipped; run_finished | …
   std::string url;
   std::string payload;   // JSON body as sent.
   bool awaited = false;  // The task stays in CALLBACK until this is delivered.

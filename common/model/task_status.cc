@@ -158,6 +158,8 @@ std::string_view toString(WaitingCode code) {
       return "window";
     case WaitingCode::RetryDelay:
       return "retry_delay";
+    case WaitingCode::RunPaused:
+      return "run_paused";
   }
   return "";
 }

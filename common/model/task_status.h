@@ -79,6 +79,7 @@ enum class WaitingCode : uint8_t {
   FlowLimit,
   HostExcluded,
   Window,
+  RunPaused,
 };
 
 bool isTerminal(TaskStatus status);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,7 +30,7 @@ struct LiveRun {
   flow::ParamMap params;           // Of the start.
   flow::OutputMap outputs;         // Of tasks that ended well.
   uint32_t timer_generation = 0;   // Timers of older generations are void.
-  bool counted = false;            // Takes one of its flow's places.
+  std::vector<RunProgress::Reached> reached;  // By node; between recovery and carrying on.
 };
 
 // Which waiting run of a flow comes first: the most important, then the oldest.
@@ -38,16 +39,17 @@ using WaitingRank = std::tuple<int, int64_t, RunId>;
 // A flow as the active master knows it. Deleted ones are kept for their version numbers.
 struct LiveFlow {
   FlowRecord record;
-  std::shared_ptr<const FlowVersion> newest;  // Null: deleted, or its text can't be read.
-  std::optional<Recurrence> recurrence;       // If it has a schedule.
-  size_t active = 0;                          // Runs that take a place.
+  std::shared_ptr<const FlowVersion> newest;  // Null: deleted, or not needed yet (FlowState::newestOf).
+  std::string text;                           // Of the newest version, until it was needed.
+  std::optional<Recurrence> recurrence;       // If it has a schedule; set with `newest`.
+  std::set<RunId> running;                    // Runs that take a place.
   std::map<WaitingRank, RunId> waiting;       // Runs that wait for a place.
 };
 
 // A backfill with live runs.
 struct LiveBackfill {
   BackfillRecord record;
-  size_t offered = 0;       // Of its runs, those that wait for a place or run.
+  std::set<RunId> offered;  // Of its runs, those that wait for a place or run.
   std::deque<RunId> rest;   // The others, in order.
 };
 
@@ -56,6 +58,14 @@ struct FlowState {
   std::unordered_map<std::string, LiveFlow> flows;  // By key (nameKey).
   std::unordered_map<RunId, LiveRun> runs;
   std::unordered_map<uint64_t, LiveBackfill> backfills;
+
+  std::unordered_map<TaskId, RunId> sub_runs;       // By the task that they are.
+
+  // The newest version of a flow, read at the first need: a takeover with 100,000 flows must not
+  // wait for that. Null: deleted, or it can't be read any more (told in the log once).
+  std::shared_ptr<const FlowVersion> newestOf(LiveFlow& flow);
+  // Calendars by name, for recurrences; null: unknown.
+  std::function<std::shared_ptr<const WorkCalendar>(const std::string&)> calendars;
 
   LiveFlow* findFlow(const std::string& key) {
     const auto it = flows.find(key);

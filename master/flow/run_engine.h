@@ -1,7 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,100 +18,120 @@ namespace baton::master {
 struct RunStart {
   std::string flow;  // Key.
   RunTrigger trigger = RunTrigger::Manual;
-  std::string trigger_key;  // Empty: the run's id.
+  std::string trigger_key = {};  // Empty: the run's id.
   WallTime plan_time{};
   flow::ParamMap params = {};
   std::optional<Priority> priority = {};  // None: the flow's.
   RunId parent_run = 0;
   TaskId parent_task = 0;
-  uint64_t backfill = 0;
+  uint64_t backfill = 0;  // LiveBackfill of that id exists.
   bool compensates = false;
   std::string principal = {};
 };
 
-// Hears what became of runs, in the middle of the operation that changes them.
+// Told of every run that has become terminal, in the operation that ends it.
 class RunWatcher {
  public:
   virtual ~RunWatcher() = default;
-  // The run has become terminal; it leaves the live state afterwards.
   virtual void onRunEnded(Operation& operation, const LiveRun& run) = 0;
 };
 
 // Moves runs through their life: a place beside other runs of the flow, the tasks by the counters of
 // RunProgress, the end. All that follows from a change goes into the caller's operation, so that one
-// commit takes a run from the end of a task to the order of the next. Dispatcher thread only.
+// commit takes a run from the end of a task to the order of the next. A run that becomes terminal
+// leaves the live state: its reference is dead once a public function has returned.
+// Dispatcher thread only.
 class RunEngine final : public RunListener {
  public:
+  // `watcher` is told first.
   RunEngine(TermContext& context, FlowState& flows, TaskEngine& tasks, EventDesk& events,
-            IdAllocator& run_ids);
-  void setWatcher(RunWatcher& watcher) { watcher_ = &watcher; }
+            IdAllocator& run_ids, RunWatcher& watcher);
 
   // --- entry -------------------------------------------------------------------------------
   // Makes the run and begins it if it has a place. Returns its row as it then is (it may be
-  // terminal already). The flow exists and can be read; there is a number for it.
-  // Errors: InvalidArgument (a parameter can't be stored).
-  Result<RunRecord> start(Operation& operation, const RunStart& what);
-  // Takes back a run that recovery read, with its tasks (of any status), in two steps: first all
-  // runs and tasks, then carryOn() when the gates open, which does what its last master left.
-  void adopt(LiveRun run);
-  void adoptTask(const TaskRecord& task);
+  // terminal). The flow exists and its newest version can be read; run_ids has a number.
+  RunRecord start(Operation& operation, const RunStart& what);
+  // Takes back what recovery read: first runs, then their tasks of any status, which are in the
+  // live state by then unless they have ended. Errors: Corrupt (the row is named).
+  Status adopt(const RunRecord& record, std::shared_ptr<const FlowVersion> version);
+  Status adoptTask(const TaskRecord& task);
+  // Does what the last master left, when the gates open; each run in an operation of its own.
   void carryOn();
 
   // --- commands ----------------------------------------------------------------------------
-  // Errors: Conflict (state; names it), InvalidArgument (no such task). The run may be gone.
+  // Errors of all: Conflict (the state; named). `why` is stored: the next master ends it too.
   Status stop(Operation& operation, LiveRun& run, RunReason why);
   Status pause(Operation& operation, LiveRun& run);
   Status resume(Operation& operation, LiveRun& run);
-  Status skipWaiting(Operation& operation, LiveRun& run);
+  // Only a run that waits.
+  Status skip(Operation& operation, LiveRun& run);
   Status setPriority(Operation& operation, LiveRun& run, Priority priority);
-  // Runs nodes of a run again. An ended run comes back to life: `run` is adopted with its tasks,
-  // `rows` are those of its ended tasks. Errors: Conflict (a task's end was never proved, and no
-  // force; it is under way).
+  // Runs the marked nodes again; `ended` has the rows (read at `read_at`) of those tasks. Of a run
+  // that has ended: revive() first. Errors: Conflict (a marked task has not ended, or its end was
+  // never proved and no force), Busy (changed since it was read).
   Status rerun(Operation& operation, LiveRun& run, const std::vector<bool>& again,
-               const std::map<NodeIndex, TaskRecord>& rows, bool force, BootTime read_at);
-
-  // All live runs of a flow end: what waits at once.
+               const std::map<NodeIndex, TaskRecord>& ended, bool force, BootTime read_at);
+  // A failed task counts as a success; what was skipped behind it runs. As rerun().
+  Status forceSuccess(Operation& operation, LiveRun& run, NodeIndex node,
+                      const std::map<NodeIndex, TaskRecord>& ended, BootTime read_at);
+  // An ended run, as read with all its tasks, comes back into the live state; changes nothing
+  // durable. drop() takes it out again if nothing came of it. Errors: Corrupt, Busy (it is live).
+  Result<LiveRun*> revive(const RunRecord& record, std::shared_ptr<const FlowVersion> version,
+                          const std::vector<TaskRecord>& tasks);
+  void drop(RunId id);
+  // All runs of a flow end; what waits at once.
   void stopAll(Operation& operation, const std::string& flow_key, RunReason why);
 
-  // Why a run, or a node that its run holds, waits; for people. Empty: it does not.
+  // What a run waits for; for people. Empty: for nothing.
   std::string whyWaiting(const LiveRun& run) const;
-  std::string whyWaiting(const LiveRun& run, NodeIndex node) const;
 
   // RunListener
   void onNodeEnded(Operation& operation, NodeEnd end) override;
   void onNodeFree(Operation& operation, LiveTask& task) override;
   void onNodeStopAsked(Operation& operation, LiveTask& task) override;
+  Waiting whyNodeWaits(const LiveTask& task) const override;
 
  private:
-  struct Effects;  // Work that a change left.
+  // While one stands, ends of nodes gather; the outermost one deals with all that follows.
+  class Turn;
+  friend class Turn;
+  void finishTurn(Operation& operation);
+  void take(Operation& operation, NodeEnd& end);
 
   // --- places (run_places.cc) ---
   void admit(Operation& operation, LiveRun& run);
-  size_t places(const LiveFlow& flow) const;
-  void enqueue(LiveFlow& flow, const LiveRun& run);
-  void dequeue(LiveFlow& flow, const LiveRun& run);
-  void offerBackfill(uint64_t id);
-  // Begins what waits while there are places.
+  size_t placesOf(const LiveFlow& flow) const;
+  static WaitingRank rankOf(const RunRecord& record);
+  void enqueue(LiveRun& run);
+  void leavePlace(const LiveRun& run);
+  void offer(LiveBackfill& backfill);
+  void leaveBackfill(Operation& operation, const LiveRun& run, RunStatus status);
   void fillPlaces(Operation& operation, const std::string& flow_key);
-  void endUnbegun(Operation& operation, LiveRun& run, RunStatus status, RunReason reason,
-                  const std::string& text);
+  void takePlace(Operation& operation, LiveRun& run);
+  void retryLater();
+  void retry();
 
   // --- progress ---
+  bool canBegin(const LiveRun& run) const;
   void begin(Operation& operation, LiveRun& run);
-  void apply(Operation& operation, RunId id, const RunEffects& effects);
+  void apply(Operation& operation, LiveRun& run, const RunEffects& effects);
+  void letReadyGo(Operation& operation, LiveRun& run);
   void letGo(Operation& operation, LiveRun& run, NodeIndex node);
+  // A kind without a runner begins, or is taken up again after a takeover.
+  void carry(Operation& operation, LiveRun& run, LiveTask& task, bool again);
   void startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,
                     const flow::TaskNode& resolved);
-  // Takes what nodes ended since, until nothing follows any more. Within itself it does nothing.
-  void drain(Operation& operation);
-  void take(Operation& operation, NodeEnd& end);
   void endTasks(Operation& operation, LiveRun& run);
-  void settleIfDone(Operation& operation, RunId id);
-  void settle(Operation& operation, LiveRun& run, RunStatus status);
-  void store(Operation& operation, const LiveRun& run);
+  void carryOn(Operation& operation, LiveRun& run);
+  void settle(Operation& operation, LiveRun& run);
+  // The run is terminal: its row, its place, who waits for it. It is gone afterwards.
+  void finish(Operation& operation, LiveRun& run, RunStatus status);
+  void tellParent(Operation& operation, const RunRecord& record);
   void armTimers(LiveRun& run);
   void onTimer(RunId id, uint32_t generation);
 
+  LiveTask* taskOf(const LiveRun& run, NodeIndex node) const;
+  LiveFlow& flowOf(const LiveRun& run);
   flow::PlaceholderContext contextOf(const LiveRun& run) const;
 
   TermContext& context_;
@@ -117,9 +139,13 @@ class RunEngine final : public RunListener {
   TaskEngine& tasks_;
   EventDesk& events_;
   IdAllocator& run_ids_;
-  RunWatcher* watcher_ = nullptr;
-  std::vector<NodeEnd> ended_;  // Not taken yet.
-  bool draining_ = false;
+  RunWatcher& watcher_;
+  int turns_ = 0;
+  std::vector<NodeEnd> ended_;             // Not taken yet.
+  std::set<std::string> freed_;            // Flows with a place that may have become free.
+  std::vector<RunId> unbegun_;             // Have a place; wait for task numbers.
+  std::vector<TaskId> unstarted_;          // Sub-flow tasks that wait for run numbers.
+  bool retrying_ = false;
 };
 
 }  // namespace baton::master

@@ -127,6 +127,12 @@ RunEffects RunProgress::rerun(const std::vector<bool>& again) {
   return recount(std::vector<Node>(nodes_), again);
 }
 
+void RunProgress::amend(NodeIndex index, NodeState end) {
+  CHECK(hasEnded(end) && hasEnded(nodes_[index].state));
+  nodes_[index].state = end;
+  nodes_[index].reason = SkipReason::None;
+}
+
 RunEffects RunProgress::restore(const std::vector<Reached>& reached) {
   CHECK(reached.size() == nodes_.size());
   std::vector<Node> before(nodes_.size());

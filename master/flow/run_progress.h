@@ -64,6 +64,8 @@ class RunProgress {
   // Marks nodes (of FlowGraph::withDescendants or a choice of one's own) as never having run, and
   // counts anew. What is ready then and was not before is in the effects.
   RunEffects rerun(const std::vector<bool>& again);
+  // What ended is declared to have ended otherwise; rerun() then decides about what is behind.
+  void amend(NodeIndex node, NodeState end);
   // Instead of start(): how far the run was when somebody else carried it. A node that has not
   // ended is Waiting, whether it had begun or not; all that may start or has are in the effects.
   struct Reached {

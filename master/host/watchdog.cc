@@ -94,6 +94,7 @@ void Watchdog::noticeClocks() {
   logWarn("wall_clock_step", field("step_ms", step.count() / 1000));
   wall_offset_ = offset;
   engine_.onWallClockStep();
+  if (on_wall_clock_step_) on_wall_clock_step_();
 }
 
 }  // namespace baton::master

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "master/host/heartbeat_handler.h"
 #include "master/host/runner_registry.h"
 #include "master/task/task_engine.h"
@@ -20,6 +22,8 @@ class Watchdog {
   void stop();
   // The master could not have heard anybody for `gap` (resumed, database back).
   void onGap(Micros gap);
+  // Who else is to know that the wall clock was set.
+  void setOnWallClockStep(std::function<void()> told) { on_wall_clock_step_ = std::move(told); }
 
  private:
   void arm();
@@ -32,6 +36,7 @@ class Watchdog {
   TermContext& context_;
   TaskEngine& engine_;
   RunnerRegistry& registry_;
+  std::function<void()> on_wall_clock_step_;
   bool running_ = false;
   bool deaf_ = false;     // The database is away: nobody is judged before onGap tells for how long.
   BootTime last_beat_{};  // Of the fast beat that measures the dispatcher's own gaps.

@@ -51,6 +51,7 @@ struct LiveState {
   std::array<uint64_t, kTaskStatusCount> by_status{};
   std::array<uint64_t, kPriorityCount> by_priority{};
   uint64_t held = 0;           // Of the CREATED, those that wait for the end of a hold.
+  uint64_t gated = 0;          // Of the CREATED, those that their run holds back.
   uint64_t open_attempts = 0;  // Counted against the cluster limit.
   // Runner classes with a runner that reports; kept by the registry and the watchdog.
   std::vector<bool> present;

@@ -48,6 +48,38 @@ std::string payloadOf(const LiveTask& task, const std::string& event) {
   return dumpJson(json);
 }
 
+TaskStatus taskStatusLike(RunStatus status) {
+  switch (status) {
+    case RunStatus::Failed:
+      return TaskStatus::Failed;
+    case RunStatus::Terminated:
+      return TaskStatus::Terminated;
+    case RunStatus::Skipped:
+      return TaskStatus::Skipped;
+    default:
+      return TaskStatus::Finished;
+  }
+}
+
+std::string payloadOfRun(const RunRecord& run, const std::string& event) {
+  Json json = {{"run_id", std::to_string(run.state.id)},
+               {"flow", run.flow},
+               {"version", run.version},
+               {"trigger", toString(run.trigger)},
+               {"plan_time", formatRfc3339(run.plan_time)},
+               {"event", event},
+               {"status", toString(run.state.status)},
+               {"reason", toString(run.state.reason)},
+               {"reason_text", run.state.reason_text},
+               {"late", run.state.late},
+               {"created_at", formatRfc3339(run.created_at)},
+               {"finished_at", formatRfc3339(run.state.finished_at)}};
+  if (run.state.started_at != WallTime{}) {
+    json["started_at"] = formatRfc3339(run.state.started_at);
+  }
+  return dumpJson(json);
+}
+
 }  // namespace
 
 Callbacker::Callbacker(TermContext& context, api::WebhookPort& webhooks, std::string signing_key,
@@ -69,18 +101,37 @@ bool Callbacker::onOutcome(Operation& operation, const LiveTask& task, TaskStatu
   record.url = task.policy->callback.url;
   record.payload = payloadOf(task, record.event);
   record.awaited = awaited;
+  enqueue(operation, std::move(record));
+  return awaited;
+}
+
+void Callbacker::onRunOutcome(Operation& operation, const RunRecord& run,
+                              const std::vector<CallbackSpec>& callbacks) {
+  const TaskStatus outcome = taskStatusLike(run.state.status);
+  for (size_t i = 0; i < callbacks.size(); ++i) {
+    if (!callbacks[i].wants(outcome)) continue;
+    OutboxRecord record;
+    record.task_id = run.state.id;
+    record.attempt = run.state.reruns;
+    record.event = fmt::format("run_{}", eventOf(outcome));
+    if (i > 0) record.event += fmt::format("_{}", i + 1);  // Each has a Delivery-Id of its own.
+    record.url = callbacks[i].url;
+    record.payload = payloadOfRun(run, fmt::format("run_{}", eventOf(outcome)));
+    enqueue(operation, std::move(record));
+  }
+}
+
+void Callbacker::enqueue(Operation& operation, OutboxRecord record) {
   record.created_at = record.next_at = context_.clock.wallNow();
   reserveNumbers();
   if (context_.outbox_ids.available() == 0) {
-    numberInTransaction(operation, std::move(record));
-    return awaited;
+    return numberInTransaction(operation, std::move(record));
   }
   const uint64_t id = record.id = context_.outbox_ids.take();
   operation.changes.outbox.push_back(record);
   add(std::move(record));
   // Not before the status change is durable.
   operation.then([this, id] { context_.dispatcher.post([this, id] { tryStart(id); }); });
-  return awaited;
 }
 
 void Callbacker::reserveNumbers() {

@@ -29,6 +29,9 @@ class Callbacker final : public OutcomeListener {
 
   bool onOutcome(Operation& operation, const LiveTask& task, TaskStatus outcome) override;
   void onCallbackDropped(Operation& operation, const LiveTask& task) override;
+  // A run has ended. Its callbacks are never awaited.
+  void onRunOutcome(Operation& operation, const RunRecord& run,
+                    const std::vector<CallbackSpec>& callbacks);
 
   // An undelivered row as recovery read it.
   void adopt(const OutboxRecord& record);
@@ -46,6 +49,8 @@ class Callbacker final : public OutcomeListener {
     bool under_way = false;
   };
 
+  // Puts the row into the operation; it is sent once that is durable.
+  void enqueue(Operation& operation, OutboxRecord record);
   void add(OutboxRecord record);
   void reserveNumbers();
   void numberInTransaction(Operation& operation, OutboxRecord record);

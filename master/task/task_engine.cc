@@ -13,8 +13,12 @@ constexpr size_t kReasonTextBytesMax = 4'096;
 
 WallTime latest(WallTime a, WallTime b) { return std::max(a, b); }
 
+bool isGated(const LiveTask& task) {
+  return task.state.status == TaskStatus::Created && task.part && task.part->gated;
+}
+
 bool isHeld(const LiveTask& task) {
-  return task.state.status == TaskStatus::Created && task.state.hold;
+  return task.state.status == TaskStatus::Created && task.state.hold && !isGated(task);
 }
 
 }  // namespace
@@ -102,8 +106,7 @@ Status TaskEngine::checkReread(const TaskRecord& record, BootTime read_at) const
   return {};
 }
 
-Result<LiveTask*> TaskEngine::rerun(Operation& operation, const TaskRecord& record, bool force,
-                                    BootTime read_at) {
+Status TaskEngine::checkRerun(const TaskRecord& record, bool force, BootTime read_at) const {
   RETURN_IF_ERROR(checkReread(record, read_at));
   if (record.state.unproven && !force) {
     return Error::conflict(
@@ -111,8 +114,15 @@ Result<LiveTask*> TaskEngine::rerun(Operation& operation, const TaskRecord& reco
         "rerun it with force to accept that two may run",
         record.state.id);
   }
+  return nextTaskStatus(record.state.status, TaskEvent::Rerun).status();
+}
+
+Result<LiveTask*> TaskEngine::rerun(Operation& operation, const TaskRecord& record, bool force,
+                                    BootTime read_at, std::unique_ptr<NodePart> part) {
+  RETURN_IF_ERROR(checkRerun(record, force, read_at));
   LiveTask task;
   task.state = record.state;
+  task.part = std::move(part);
   ASSIGN_OR_RETURN(task.policy, live_.policies.intern(record.policy));
   task.created_at = record.created_at;
   task.spec = std::make_shared<const std::string>(record.spec);
@@ -171,6 +181,7 @@ void TaskEngine::move(Operation& operation, LiveTask& task, TaskEvent event) {
 void TaskEngine::leaveStatus(LiveTask& task) {
   ++task.timer_generation;
   if (isHeld(task)) --live_.held;
+  if (isGated(task)) --live_.gated;
   if (task.state.status == TaskStatus::Queued) {
     live_.ready.remove(task.signature, task.state.priority,
                        {toMicros(task.state.queued_at), task.state.id});
@@ -179,6 +190,7 @@ void TaskEngine::leaveStatus(LiveTask& task) {
 
 void TaskEngine::enterStatus(LiveTask& task) {
   if (isHeld(task)) ++live_.held;
+  if (isGated(task)) ++live_.gated;
   if (task.state.status == TaskStatus::Queued) {
     live_.ready.add(task.signature, task.state.priority,
                     {toMicros(task.state.queued_at), task.state.id});
@@ -192,6 +204,9 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
   leaveStatus(task);
   if (state.finished_at == WallTime{} || state.forced) {
     state.finished_at = latest(context_.clock.wallNow(), latest(task.created_at, state.started_at));
+  }
+  if (state.status == TaskStatus::Failed && task.part && task.part->ignore_failure) {
+    state.ignored = true;
   }
   if (notify) outcomes_.onOutcome(operation, task, state.status);
   operation.store(state);
@@ -466,8 +481,9 @@ Status TaskEngine::skip(Operation& operation, LiveTask& task) {
 
 Status TaskEngine::hold(Operation& operation, LiveTask& task) {
   if (task.state.status == TaskStatus::Created) {
-    if (!task.state.hold) ++live_.held;
+    leaveStatus(task);
     task.state.hold = true;
+    enterStatus(task);
     operation.store(task.state);
     return {};
   }
@@ -482,10 +498,9 @@ Status TaskEngine::release(Operation& operation, LiveTask& task) {
     return Error::conflict("task {} is {} and not held", task.state.id,
                            toString(task.state.status));
   }
+  leaveStatus(task);
   task.state.hold = false;
-  --live_.held;
-  ++task.timer_generation;
-  armTimer(task);  // Its time may still be ahead; the hold kept no timer.
+  enterStatus(task);  // Its time may still be ahead; the hold kept no timer.
   makeReady(operation, task);
   return {};
 }

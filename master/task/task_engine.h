@@ -42,6 +42,12 @@ class RunListener {
   virtual void onNodeFree(Operation& operation, LiveTask& task) = 0;
   // A task without a runner that is under way is to end (TERMINATING).
   virtual void onNodeStopAsked(Operation& operation, LiveTask& task) = 0;
+  // Why one that its run holds back, or that is under way without a runner, waits; for people.
+  struct Waiting {
+    WaitingCode code = WaitingCode::None;
+    std::string text;
+  };
+  virtual Waiting whyNodeWaits(const LiveTask& task) const = 0;
 };
 
 // Moves tasks through their life cycle: every change of a status, attempt or queue position of a
@@ -60,7 +66,9 @@ class TaskEngine {
   // A new run of a terminal task, whose row was read at `read_at` (boot time).
   // Errors: Conflict (it is live, unproven without force, or changed since: Busy).
   Result<LiveTask*> rerun(Operation& operation, const TaskRecord& record, bool force,
-                          BootTime read_at);
+                          BootTime read_at, std::unique_ptr<NodePart> part = nullptr);
+  // Whether rerun would do it.
+  Status checkRerun(const TaskRecord& record, bool force, BootTime read_at) const;
   Status forceSuccess(Operation& operation, const TaskRecord& record, BootTime read_at);
 
   // --- tasks of runs (task_nodes.cc) ---------------------------------------------------------
@@ -75,9 +83,12 @@ class TaskEngine {
     std::vector<std::string> tags;
     bool hold = false;
     bool no_runner = false;
+    bool ignore_failure = false;
   };
   // A new task that waits for its run to let it go.
   LiveTask& addNode(Operation& operation, const NodeTask& node);
+  // What recovery found out about a task that was adopted already.
+  void adoptPart(LiveTask& task, std::unique_ptr<NodePart> part);
   // Its run lets it go, with its specification (JSON of runPartToJson; "": takes no runner). It
   // waits on while it is held or early. The task may be gone afterwards.
   void letGo(Operation& operation, LiveTask& task, const std::string& spec);
@@ -127,10 +138,7 @@ class TaskEngine {
   void callbackDone(Operation& operation, LiveTask& task, bool delivered);
 
   // Why a live task waits, for people.
-  struct Waiting {
-    WaitingCode code = WaitingCode::None;
-    std::string text;
-  };
+  using Waiting = RunListener::Waiting;
   Waiting whyWaiting(const LiveTask& task) const;
   // How many live tasks wait for what, every reason that can be named included. Costs a look at
   // each label set that queued tasks want, not at each task.

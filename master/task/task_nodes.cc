@@ -31,6 +31,7 @@ LiveTask& TaskEngine::addNode(Operation& operation, const NodeTask& node) {
   task.part->run = node.run;
   task.part->node = node.node;
   task.part->no_runner = node.no_runner;
+  task.part->ignore_failure = node.ignore_failure;
   operation.touchTask(record.state.id);
   operation.changes.new_tasks.push_back(std::move(record));
   LiveTask& live = insertLive(std::move(task));
@@ -46,9 +47,9 @@ void TaskEngine::letGo(Operation& operation, LiveTask& task, const std::string& 
     operation.touchTask(task.state.id);
     operation.changes.specs.push_back({task.state.id, spec});
   }
+  leaveStatus(task);
   task.part->gated = false;
-  ++task.timer_generation;
-  armTimer(task);
+  enterStatus(task);
   makeReady(operation, task);
 }
 
@@ -59,8 +60,16 @@ void TaskEngine::holdBack(Operation& operation, LiveTask& task) {
       status != TaskStatus::Retrying) {
     return;
   }
+  leaveStatus(task);
   task.part->gated = true;
+  enterStatus(task);
   keepGate(operation, task);
+}
+
+void TaskEngine::adoptPart(LiveTask& task, std::unique_ptr<NodePart> part) {
+  leaveStatus(task);
+  task.part = std::move(part);
+  enterStatus(task);
 }
 
 void TaskEngine::keepGate(Operation& operation, LiveTask& task) {
@@ -78,7 +87,9 @@ void TaskEngine::begin(Operation& operation, LiveTask& task) {
 void TaskEngine::done(Operation& operation, LiveTask& task, FailureReason reason,
                       const std::string& text,
                       const std::map<std::string, std::string>& outputs) {
-  if (task.state.status == TaskStatus::Terminating && task.state.cause == StopCause::Timeout) {
+  const bool late =
+      task.state.status == TaskStatus::Terminating && task.state.cause == StopCause::Timeout;
+  if (late && reason != FailureReason::None) {
     reason = FailureReason::Timeout;  // Its text was set when the time was over.
   } else {
     task.state.reason_text = truncateUtf8(text, kNodeTextBytesMax);

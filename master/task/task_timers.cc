@@ -126,7 +126,7 @@ void TaskEngine::onWallClockStep() {
 TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
   switch (task.state.status) {
     case TaskStatus::Created:
-      if (task.part && task.part->gated) return {WaitingCode::Dependency, {}};
+      if (task.part && task.part->gated) return runs_->whyNodeWaits(task);
       if (task.state.hold) return {WaitingCode::Hold, "held by hand"};
       return {WaitingCode::NotBefore,
               fmt::format("starts at {}", formatRfc3339(task.state.not_before))};
@@ -136,6 +136,8 @@ TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
                           task.policy->retry.max, formatRfc3339(task.state.not_before))};
     case TaskStatus::Queued:
       break;
+    case TaskStatus::Running:
+      return task.part && task.part->no_runner ? runs_->whyNodeWaits(task) : Waiting{};
     default:
       return {};
   }
@@ -165,7 +167,8 @@ std::map<WaitingCode, uint64_t> TaskEngine::waitingByReason() const {
   };
   std::map<WaitingCode, uint64_t> waiting{
       {WaitingCode::Hold, live_.held},
-      {WaitingCode::NotBefore, count(TaskStatus::Created) - live_.held},
+      {WaitingCode::Dependency, live_.gated},
+      {WaitingCode::NotBefore, count(TaskStatus::Created) - live_.held - live_.gated},
       {WaitingCode::RetryDelay, count(TaskStatus::Retrying)},
       {WaitingCode::NoRunnerMatches, 0},
       {WaitingCode::ClusterLimit, 0},

@@ -1,0 +1,149 @@
+#include "master/flow/node_words.h"
+
+#include <charconv>
+
+namespace baton::master {
+namespace {
+
+constexpr size_t kNeedsShown = 10;
+
+std::string_view wordOf(NodeState state) {
+  switch (state) {
+    case NodeState::Waiting:
+      return "waits";
+    case NodeState::Ready:
+      return "has not ended";
+    case NodeState::Succeeded:
+      return "ended FINISHED";
+    case NodeState::Failed:
+    case NodeState::FailedIgnored:
+      return "ended FAILED";
+    case NodeState::Terminated:
+      return "ended TERMINATED";
+    case NodeState::Skipped:
+      return "was SKIPPED";
+  }
+  return "";
+}
+
+std::string_view wordOf(NeedKind kind) {
+  switch (kind) {
+    case NeedKind::Success:
+      return "success";
+    case NeedKind::Failure:
+      return "failure";
+    case NeedKind::Done:
+      break;
+  }
+  return "done";
+}
+
+}  // namespace
+
+NodeState nodeStateOf(TaskStatus status, bool ignore_failure) {
+  switch (status) {
+    case TaskStatus::Finished:
+      return NodeState::Succeeded;
+    case TaskStatus::Failed:
+      return ignore_failure ? NodeState::FailedIgnored : NodeState::Failed;
+    case TaskStatus::Terminated:
+      return NodeState::Terminated;
+    case TaskStatus::Skipped:
+      return NodeState::Skipped;
+    default:
+      break;
+  }
+  return NodeState::Waiting;
+}
+
+SkipReason skipReasonOf(FailureReason reason) {
+  switch (reason) {
+    case FailureReason::UpstreamFailed:
+      return SkipReason::UpstreamFailed;
+    case FailureReason::UpstreamSkipped:
+      return SkipReason::UpstreamSkipped;
+    case FailureReason::UpstreamSucceeded:
+      return SkipReason::UpstreamSucceeded;
+    case FailureReason::WhenFalse:
+      return SkipReason::WhenFalse;
+    case FailureReason::Disabled:
+      return SkipReason::Disabled;
+    case FailureReason::SkippedByHand:
+      return SkipReason::ByOperator;
+    case FailureReason::RunStopping:
+      return SkipReason::RunStopping;
+    default:
+      return SkipReason::None;
+  }
+}
+
+FailureReason failureReasonOf(SkipReason reason) {
+  switch (reason) {
+    case SkipReason::None:
+      return FailureReason::None;
+    case SkipReason::Disabled:
+      return FailureReason::Disabled;
+    case SkipReason::ByOperator:
+      return FailureReason::SkippedByHand;
+    case SkipReason::WhenFalse:
+      return FailureReason::WhenFalse;
+    case SkipReason::UpstreamFailed:
+      return FailureReason::UpstreamFailed;
+    case SkipReason::UpstreamSkipped:
+      return FailureReason::UpstreamSkipped;
+    case SkipReason::UpstreamSucceeded:
+      return FailureReason::UpstreamSucceeded;
+    case SkipReason::RunStopping:
+      return FailureReason::RunStopping;
+  }
+  return FailureReason::None;
+}
+
+std::string skipText(const LiveRun& run, NodeIndex node) {
+  const SkipReason reason = run.progress->skipReason(node);
+  if (reason == SkipReason::Disabled) return "disabled by the definition";
+  if (reason == SkipReason::RunStopping) return "its run was stopped";
+  if (reason == SkipReason::ByOperator) return "skipped by hand";
+  std::string text;
+  size_t shown = 0;
+  for (const Need& need : run.version->graph->node(node).needs) {
+    const NodeState upstream = run.progress->state(need.upstream);
+    const bool met = need.kind == NeedKind::Done ||
+                     (need.kind == NeedKind::Success) == (upstream == NodeState::Succeeded);
+    if (met) continue;
+    if (++shown > kNeedsShown) return text + ", …";
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", run.version->spec.tasks[need.upstream].name, wordOf(upstream));
+  }
+  return text;
+}
+
+std::string openNeedsText(const LiveRun& run, NodeIndex node) {
+  std::string text;
+  size_t shown = 0;
+  for (const Need& need : run.version->graph->node(node).needs) {
+    if (hasEnded(run.progress->state(need.upstream))) continue;
+    if (++shown > kNeedsShown) return text + ", …";
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} ({})", run.version->spec.tasks[need.upstream].name, wordOf(need.kind));
+  }
+  return text;
+}
+
+WallTime dueAtOf(const FlowVersion& version, WallTime plan_time) {
+  const std::string& text = version.spec.finish_by;  // "06:30", checked.
+  if (text.empty()) return {};
+  int hour = 0;
+  int minute = 0;
+  const size_t colon = text.find(':');
+  std::from_chars(text.data(), text.data() + colon, hour);
+  std::from_chars(text.data() + colon + 1, text.data() + text.size(), minute);
+  const auto day = std::chrono::floor<std::chrono::days>(version.zone.civilAt(plan_time));
+  const auto on = [&](CivilDay date) {
+    return version.zone.instantOf(date + std::chrono::hours(hour) + std::chrono::minutes(minute));
+  };
+  const WallTime due = on(day);
+  return due > plan_time ? due : on(day + std::chrono::days(1));
+}
+
+}  // namespace baton::master

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "master/flow/flow_state.h"
+#include "master/flow/run_progress.h"
+
+// How statuses of tasks and states of nodes translate, and the words for both. Pure.
+namespace baton::master {
+
+// Of an ended task.
+NodeState nodeStateOf(TaskStatus status, bool ignore_failure);
+SkipReason skipReasonOf(FailureReason reason);
+FailureReason failureReasonOf(SkipReason reason);
+
+// Why a skipped node was skipped: "load ended FAILED".
+std::string skipText(const LiveRun& run, NodeIndex node);
+// What a node that waits still waits for: "load (success), check (done)".
+std::string openNeedsText(const LiveRun& run, NodeIndex node);
+
+// The first finish_by of the flow's zone later than `plan_time`; zero: the flow has none.
+WallTime dueAtOf(const FlowVersion& version, WallTime plan_time);
+
+}  // namespace baton::master

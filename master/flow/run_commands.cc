@@ -1,0 +1,279 @@
+// What people ask of a run, and what they are told.
+#include <algorithm>
+
+#include "common/base/log.h"
+#include "master/flow/node_words.h"
+#include "master/flow/run_turn.h"
+
+namespace baton::master {
+namespace {
+
+Error wrongStatus(const LiveRun& run, std::string_view wanted) {
+  return Error::conflict("run {} of {} is {}: {}", run.record.state.id, run.record.flow,
+                         toString(run.record.state.status), wanted);
+}
+
+}  // namespace
+
+Status RunEngine::stop(Operation& operation, LiveRun& run, RunReason why) {
+  const Turn turn(*this, operation);
+  RunState& state = run.record.state;
+  if (state.status == RunStatus::Terminating) {
+    // By hand outranks what the run did by itself: it is not to count as failed then.
+    if (why == RunReason::StopAsked && state.reason != RunReason::StopAsked) {
+      state.reason = why;
+      operation.store(state);
+    }
+    return {};
+  }
+  state.reason = why;
+  if (why != RunReason::OverlapCancel) state.reason_text.clear();
+  if (!run.progress) {
+    finish(operation, run, RunStatus::Terminated);
+    return {};
+  }
+  state.status = RunStatus::Terminating;
+  operation.store(state);
+  endTasks(operation, run);
+  ended_.push_back({.run = state.id});  // All of it may have waited.
+  return {};
+}
+
+Status RunEngine::pause(Operation& operation, LiveRun& run) {
+  const Turn turn(*this, operation);
+  RunState& state = run.record.state;
+  if (state.status == RunStatus::Paused) return {};
+  if (state.status != RunStatus::Running) return wrongStatus(run, "only a RUNNING one is paused");
+  state.status = RunStatus::Paused;
+  operation.store(state);
+  for (NodeIndex node = 0; node < run.tasks.size(); ++node) {
+    if (run.progress->state(node) != NodeState::Ready) continue;
+    if (LiveTask* task = taskOf(run, node)) tasks_.holdBack(operation, *task);
+  }
+  return {};
+}
+
+Status RunEngine::resume(Operation& operation, LiveRun& run) {
+  const Turn turn(*this, operation);
+  RunState& state = run.record.state;
+  if (state.status == RunStatus::Running) return {};
+  if (state.status != RunStatus::Paused) return wrongStatus(run, "only a PAUSED one is resumed");
+  state.status = RunStatus::Running;
+  operation.store(state);
+  letReadyGo(operation, run);
+  return {};
+}
+
+Status RunEngine::skip(Operation& operation, LiveRun& run) {
+  const Turn turn(*this, operation);
+  if (run.record.state.status != RunStatus::Waiting || run.progress) {
+    return wrongStatus(run, "only one that WAITS for its turn is skipped; stop it, or skip a task");
+  }
+  finish(operation, run, RunStatus::Skipped);
+  return {};
+}
+
+Status RunEngine::setPriority(Operation& operation, LiveRun& run, Priority priority) {
+  const Turn turn(*this, operation);
+  RunState& state = run.record.state;
+  LiveFlow& flow = flowOf(run);
+  const Priority before = state.priority;
+  const bool waits = flow.waiting.erase(rankOf(run.record)) > 0;
+  state.priority = priority;
+  if (waits) enqueue(run);
+  operation.store(state);
+  for (NodeIndex node = 0; node < run.tasks.size(); ++node) {
+    LiveTask* task = taskOf(run, node);
+    // A task with a priority of its own keeps it.
+    if (task != nullptr && task->state.priority == before &&
+        run.version->spec.tasks[node].priority == Priority::Normal) {
+      tasks_.setPriority(operation, *task, priority);
+    }
+  }
+  return {};
+}
+
+Status RunEngine::rerun(Operation& operation, LiveRun& run, const std::vector<bool>& again,
+                        const std::map<NodeIndex, TaskRecord>& ended, bool force,
+                        BootTime read_at) {
+  const Turn turn(*this, operation);
+  RunState& state = run.record.state;
+  if (state.status == RunStatus::Terminating) {
+    return wrongStatus(run, "wait until its tasks have ended");
+  }
+  if (!run.progress) return wrongStatus(run, "none of its tasks has run yet");
+  bool any = false;
+  for (NodeIndex node = 0; node < again.size(); ++node) {
+    if (!again[node]) continue;
+    any = true;
+    const auto row = ended.find(node);
+    if (row == ended.end() || !hasEnded(run.progress->state(node))) {
+      // What waits anyway will run.
+      if (run.progress->state(node) == NodeState::Waiting) continue;
+      return Error::conflict("task {} of run {} has not ended", run.version->spec.tasks[node].name,
+                             state.id);
+    }
+    RETURN_IF_ERROR(tasks_.checkRerun(row->second, force, read_at));
+  }
+  if (!any) return Error::conflict("run {} has no task that this would run again", state.id);
+  for (NodeIndex node = 0; node < again.size(); ++node) {
+    const auto row = ended.find(node);
+    if (!again[node] || row == ended.end() || !hasEnded(run.progress->state(node))) continue;
+    const flow::TaskNode& spec = run.version->spec.tasks[node];
+    auto part = std::make_unique<NodePart>();
+    part->run = state.id;
+    part->node = node;
+    part->no_runner = !spec.hasRunner();
+    part->ignore_failure = spec.ignore_failure;
+    run.outputs.erase(spec.name);
+    const auto live = tasks_.rerun(operation, row->second, force, read_at, std::move(part));
+    CHECK(live.ok());
+  }
+  const RunEffects effects = run.progress->rerun(again);
+  ++state.reruns;
+  state.reason = RunReason::None;
+  state.reason_text.clear();
+  if (!isTerminal(state.status)) {
+    operation.store(state);
+    apply(operation, run, effects);
+    return {};
+  }
+  // It takes its place anew, in the order of plan times.
+  state.status = RunStatus::Waiting;
+  state.finished_at = {};
+  state.started_at = {};  // Its time limit begins again.
+  state.late = false;
+  operation.store(state);
+  apply(operation, run, {{}, effects.skipped});
+  if (run.record.parent_run != 0) {
+    begin(operation, run);
+  } else {
+    enqueue(run);
+    freed_.insert(nameKey(run.record.flow));
+  }
+  return {};
+}
+
+Status RunEngine::forceSuccess(Operation& operation, LiveRun& run, NodeIndex node,
+                               const std::map<NodeIndex, TaskRecord>& ended, BootTime read_at) {
+  const Turn turn(*this, operation);
+  if (!run.progress || run.record.state.status == RunStatus::Terminating) {
+    return wrongStatus(run, "there is no failed task to declare a success");
+  }
+  const auto row = ended.find(node);
+  const NodeState at = run.progress->state(node);
+  if (row == ended.end() || (at != NodeState::Failed && at != NodeState::FailedIgnored)) {
+    return Error::conflict("task {} of run {} has not failed", run.version->spec.tasks[node].name,
+                           run.record.state.id);
+  }
+  // What was skipped because of the failure, and only that, has its turn after all.
+  const NodeIndex from[] = {node};
+  std::vector<bool> again = run.version->graph->withDescendants(from);
+  again[node] = false;
+  bool any = false;
+  for (NodeIndex i = 0; i < again.size(); ++i) {
+    const SkipReason why = run.progress->skipReason(i);
+    again[i] = again[i] && run.progress->state(i) == NodeState::Skipped &&
+               (why == SkipReason::UpstreamFailed || why == SkipReason::UpstreamSkipped);
+    any = any || again[i];
+    if (!again[i]) continue;
+    const auto skipped = ended.find(i);
+    if (skipped == ended.end()) {
+      return Error::make(ErrorCode::Busy, "run {} changed while it was read", run.record.state.id);
+    }
+    RETURN_IF_ERROR(tasks_.checkRerun(skipped->second, false, read_at));
+  }
+  RETURN_IF_ERROR(tasks_.forceSuccess(operation, row->second, read_at));
+  run.outputs[run.version->spec.tasks[node].name] = {};
+  run.progress->amend(node, NodeState::Succeeded);
+  if (any) return rerun(operation, run, again, ended, false, read_at);
+  (void)run.progress->rerun(again);  // Counts the failure no more.
+  if (isTerminal(run.record.state.status)) ended_.push_back({.run = run.record.state.id});
+  return {};
+}
+
+Result<LiveRun*> RunEngine::revive(const RunRecord& record,
+                                   std::shared_ptr<const FlowVersion> version,
+                                   const std::vector<TaskRecord>& tasks) {
+  if (flows_.findRun(record.state.id) != nullptr) {
+    return Error::make(ErrorCode::Busy, "run {} changed while it was read", record.state.id);
+  }
+  RETURN_IF_ERROR(adopt(record, std::move(version)));
+  LiveRun& run = *flows_.findRun(record.state.id);
+  flows_.sub_runs.erase(record.parent_task);  // Its parent heard of its end.
+  for (const TaskRecord& task : tasks) {
+    const Status adopted = adoptTask(task);
+    if (adopted.ok()) continue;
+    drop(record.state.id);
+    return adopted.error();
+  }
+  if (!run.tasks.empty()) {
+    run.progress.emplace(run.version->graph);
+    (void)run.progress->restore(run.reached);
+    run.reached = {};
+  }
+  return &run;
+}
+
+void RunEngine::drop(RunId id) { flows_.runs.erase(id); }
+
+void RunEngine::stopAll(Operation& operation, const std::string& flow_key, RunReason why) {
+  const Turn turn(*this, operation);
+  std::vector<RunId> ids;
+  for (const auto& [id, run] : flows_.runs) {
+    if (nameKey(run.record.flow) == flow_key) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end());
+  for (const RunId id : ids) {
+    LiveRun* run = flows_.findRun(id);
+    if (run == nullptr) continue;
+    const Status stopped = stop(operation, *run, why);
+    if (!stopped.ok()) logWarn("run_not_stopped", field("error", stopped.error().message()));
+  }
+}
+
+std::string RunEngine::whyWaiting(const LiveRun& run) const {
+  const RunRecord& record = run.record;
+  if (record.state.status == RunStatus::Paused) return "paused by hand";
+  if (record.state.status != RunStatus::Waiting) return {};
+  const auto at = flows_.flows.find(nameKey(record.flow));
+  if (at == flows_.flows.end()) return {};
+  const LiveFlow& flow = at->second;
+  if (flow.running.contains(record.state.id) || record.parent_run != 0) {
+    return "task numbers are being reserved";
+  }
+  const auto backfill = flows_.backfills.find(record.backfill);
+  if (backfill != flows_.backfills.end() && !backfill->second.offered.contains(record.state.id)) {
+    return fmt::format("{} runs of backfill {} before it, {} at once", backfill->second.rest.size(),
+                       record.backfill, backfill->second.record.parallel);
+  }
+  const auto rank = flow.waiting.find(rankOf(record));
+  const auto ahead = rank == flow.waiting.end() ? 0 : std::distance(flow.waiting.begin(), rank);
+  if (flow.running.empty()) return fmt::format("{} runs of its flow before it", ahead);
+  return fmt::format("run {} is under way, {} of {} places taken, {} runs before it",
+                     *flow.running.begin(), flow.running.size(), placesOf(flow), ahead);
+}
+
+RunListener::Waiting RunEngine::whyNodeWaits(const LiveTask& task) const {
+  const auto at = flows_.runs.find(task.part->run);
+  if (at == flows_.runs.end() || !at->second.progress) return {};
+  const LiveRun& run = at->second;
+  if (run.progress->state(task.part->node) == NodeState::Waiting) {
+    return {WaitingCode::Dependency, openNeedsText(run, task.part->node)};
+  }
+  if (task.part->gated && run.record.state.status == RunStatus::Paused) {
+    return {WaitingCode::RunPaused, fmt::format("run {} is paused", run.record.state.id)};
+  }
+  if (task.part->gated) {
+    return {WaitingCode::FlowLimit,
+            fmt::format("run {} waits: {}", run.record.state.id, whyWaiting(run))};
+  }
+  if (!task.part->no_runner) return {};
+  const auto sub_run = flows_.sub_runs.find(task.state.id);
+  if (sub_run != flows_.sub_runs.end()) {
+    return {WaitingCode::Dependency, fmt::format("run {} has not ended", sub_run->second)};
+  }
+  return {WaitingCode::Event, events_.whyWaiting(task.state.id)};
+}
+
+}  // namespace baton::master

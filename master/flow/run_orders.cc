@@ -1,0 +1,209 @@
+#include "master/flow/run_orders.h"
+
+#include "common/base/log.h"
+
+namespace baton::master {
+namespace {
+
+constexpr int kOrderTriesMax = 5;
+
+bool revives(const api::RunOrder& order) {
+  return order.command == api::RunCommand::Rerun ||
+         order.command == api::RunCommand::ForceSuccess;
+}
+
+bool needsTask(const api::RunOrder& order) {
+  return order.command == api::RunCommand::ForceSuccess ||
+         (order.command == api::RunCommand::Rerun &&
+          (order.scope == api::RerunScope::From || order.scope == api::RerunScope::One));
+}
+
+std::string_view wordOf(api::RunCommand command) {
+  switch (command) {
+    case api::RunCommand::Stop:
+      return "stop";
+    case api::RunCommand::Pause:
+      return "pause";
+    case api::RunCommand::Resume:
+      return "resume";
+    case api::RunCommand::Rerun:
+      return "rerun";
+    case api::RunCommand::Skip:
+      return "skip";
+    case api::RunCommand::ForceSuccess:
+      return "force-success";
+    case api::RunCommand::SetPriority:
+      return "priority";
+  }
+  return "";
+}
+
+}  // namespace
+
+struct RunOrders::Rows {
+  RunRecord run;
+  std::vector<TaskRecord> tasks;
+  std::string text;  // Of its version.
+  BootTime read_at{};
+};
+
+RunOrders::RunOrders(TermContext& context, FlowState& flows, RunEngine& runs, TaskEngine& tasks,
+                     ReadWorker& reads)
+    : context_(context), flows_(flows), runs_(runs), tasks_(tasks), reads_(reads) {}
+
+void RunOrders::order(api::RunOrder order, api::Callback<RunRecord> done) {
+  if (needsTask(order) && order.task.empty()) {
+    return done(Error(ErrorCode::InvalidArgument, "a task of the run has to be named", "task"));
+  }
+  read(std::move(order), kOrderTriesMax, std::move(done));
+}
+
+void RunOrders::read(api::RunOrder order, int tries, api::Callback<RunRecord> done) {
+  reads_.submit([this, order = std::move(order), tries,
+                 done = std::move(done)](dao::Reader& reader) mutable {
+    auto rows = std::make_shared<Rows>();
+    rows->read_at = context_.clock.bootNow();
+    auto row = reader.run(order.id);
+    if (!row.ok()) return done(row.error());
+    if (!row->has_value()) return done(Error::notFound("there is no run {}", order.id));
+    rows->run = std::move(**row);
+    if (revives(order)) {
+      auto tasks = reader.tasksOfRun(order.id);
+      if (!tasks.ok()) return done(tasks.error());
+      rows->tasks = std::move(*tasks);
+      auto version = reader.flowVersion(nameKey(rows->run.flow), rows->run.version);
+      if (!version.ok()) return done(version.error());
+      if (version->has_value()) rows->text = std::move((*version)->text);
+    }
+    const bool queued = context_.dispatcher.tryPost(
+        [this, order = std::move(order), rows, tries, done] { decide(order, *rows, tries, done); });
+    if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+  });
+}
+
+void RunOrders::decide(const api::RunOrder& order, const Rows& rows, int tries,
+                       const api::Callback<RunRecord>& done) {
+  if (!open_) return done(Error(ErrorCode::NotActive, "this master does not take commands yet"));
+  if (const Status accepts = context_.writer.acceptance(); !accepts.ok()) {
+    return done(accepts.error());
+  }
+  bool revived = false;
+  const Result<LiveRun*> found = find(order, rows, revived);
+  Operation operation;
+  operation.touchRun(order.id);
+  const Status ran = found.ok() ? run(operation, order, rows, **found) : Status(found.error());
+  if (!ran.ok()) {
+    if (revived) runs_.drop(order.id);
+    if (ran.error().code() == ErrorCode::Busy && tries > 1) return read(order, tries - 1, done);
+    operation.then([done, error = ran.error()] { done(error); });
+    return context_.writer.submit(std::move(operation));
+  }
+  logInfo("run_order", field("run", order.id), field("command", wordOf(order.command)),
+          field("principal", order.request.principal), field("epoch", context_.epoch()));
+  RunRecord record = rows.run;
+  if (const LiveRun* live = flows_.findRun(order.id)) record.state = live->record.state;
+  for (const RunState& state : operation.changes.run_states) {
+    if (state.id == order.id) record.state = state;
+  }
+  operation.then([done, record = std::move(record)] { done(record); });
+  context_.writer.submit(std::move(operation));
+}
+
+Result<LiveRun*> RunOrders::find(const api::RunOrder& order, const Rows& rows, bool& revived) {
+  if (LiveRun* live = flows_.findRun(order.id)) return live;
+  if (!isTerminal(rows.run.state.status)) {
+    return Error::make(ErrorCode::Busy, "run {} changed while it was read", order.id);
+  }
+  if (!revives(order)) {
+    return Error::conflict("run {} of {} is {} and can't be changed any more", order.id,
+                           rows.run.flow, toString(rows.run.state.status));
+  }
+  const LiveFlow* flow = flows_.findFlow(nameKey(rows.run.flow));
+  if (flow == nullptr || flow->record.deleted) {
+    return Error::conflict("flow {} was deleted: its runs can't run again", rows.run.flow);
+  }
+  ASSIGN_OR_RETURN(auto version, readFlowVersion(rows.run.flow, rows.run.version, rows.text));
+  ASSIGN_OR_RETURN(LiveRun * run, runs_.revive(rows.run, std::move(version), rows.tasks));
+  revived = true;
+  return run;
+}
+
+Result<std::vector<bool>> RunOrders::nodesOf(const api::RunOrder& order, const LiveRun& run) const {
+  const size_t count = run.version->spec.tasks.size();
+  std::vector<NodeIndex> from;
+  if (order.scope == api::RerunScope::All) return std::vector<bool>(count, true);
+  if (order.scope == api::RerunScope::Failed) {
+    std::vector<bool> again(count, false);
+    for (NodeIndex i = 0; run.progress && i < count; ++i) {
+      const NodeState at = run.progress->state(i);
+      const SkipReason why = run.progress->skipReason(i);
+      // Skipped by choice is no failure; what hangs on a failed one is behind it.
+      const bool failed = at == NodeState::Failed || at == NodeState::Terminated ||
+                          (at == NodeState::Skipped && why == SkipReason::RunStopping);
+      if (failed) from.push_back(i);
+    }
+    return from.empty() ? again : run.version->graph->withDescendants(from);
+  }
+  const auto node = run.version->find(order.task);
+  if (!node) {
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("run {} of {} has no task {}", order.id, run.record.flow, order.task),
+                 "task");
+  }
+  from.push_back(*node);
+  if (order.scope == api::RerunScope::From) return run.version->graph->withDescendants(from);
+  std::vector<bool> again(count, false);
+  again[*node] = true;
+  return again;
+}
+
+Status RunOrders::run(Operation& operation, const api::RunOrder& order, const Rows& rows,
+                      LiveRun& run) {
+  switch (order.command) {
+    case api::RunCommand::Stop:
+      return runs_.stop(operation, run, RunReason::StopAsked);
+    case api::RunCommand::Pause:
+      return runs_.pause(operation, run);
+    case api::RunCommand::Resume:
+      return runs_.resume(operation, run);
+    case api::RunCommand::SetPriority:
+      return runs_.setPriority(operation, run, order.priority);
+    case api::RunCommand::Skip: {
+      if (order.task.empty()) return runs_.skip(operation, run);
+      const auto node = run.version->find(order.task);
+      if (!node) {
+        return Error(ErrorCode::InvalidArgument,
+                     fmt::format("run {} of {} has no task {}", order.id, run.record.flow,
+                                 order.task),
+                     "task");
+      }
+      LiveTask* task = run.tasks.empty() ? nullptr : context_.live.findTask(run.tasks[*node]);
+      if (task == nullptr) {
+        return Error::conflict("task {} of run {} has ended or the run has not begun", order.task,
+                               order.id);
+      }
+      return tasks_.skip(operation, *task);
+    }
+    case api::RunCommand::Rerun:
+    case api::RunCommand::ForceSuccess:
+      break;
+  }
+  std::map<NodeIndex, TaskRecord> ended;
+  for (const TaskRecord& task : rows.tasks) {
+    const auto node = run.version->find(task.name);
+    if (node && isTerminal(task.state.status)) ended.emplace(*node, task);
+  }
+  if (order.command == api::RunCommand::Rerun) {
+    ASSIGN_OR_RETURN(const std::vector<bool> again, nodesOf(order, run));
+    return runs_.rerun(operation, run, again, ended, order.force, rows.read_at);
+  }
+  const auto node = run.version->find(order.task);
+  if (!node) {
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("run {} of {} has no task {}", order.id, run.record.flow, order.task),
+                 "task");
+  }
+  return runs_.forceSuccess(operation, run, *node, ended, rows.read_at);
+}
+
+}  // namespace baton::master

@@ -1,0 +1,186 @@
+// The places of runs beside each other: overlap policies, the queue of a flow, backfills, and the
+// numbers that a run needs to begin.
+#include <algorithm>
+
+#include "common/base/log.h"
+#include "common/base/mutant.h"
+#include "master/flow/run_turn.h"
+
+namespace baton::master {
+namespace {
+
+constexpr Millis kNumbersRetry{20};
+
+}  // namespace
+
+size_t RunEngine::placesOf(const LiveFlow& flow) const {
+  if (flow.newest == nullptr) return 1;
+  const flow::OverlapSpec& overlap = flow.newest->spec.overlap;
+  if (mutant("overlap_ignored")) return SIZE_MAX;
+  return overlap.policy == flow::OverlapSpec::Policy::Parallel
+             ? static_cast<size_t>(overlap.max_runs)
+             : 1;
+}
+
+// Runs of a backfill stand by when they were asked for: behind what was planned before that.
+WaitingRank RunEngine::rankOf(const RunRecord& record) {
+  const WallTime time = record.backfill != 0 ? record.created_at : record.plan_time;
+  return {-static_cast<int>(record.state.priority), toMicros(time), record.state.id};
+}
+
+void RunEngine::enqueue(LiveRun& run) {
+  flowOf(run).waiting.emplace(rankOf(run.record), run.record.state.id);
+}
+
+void RunEngine::admit(Operation& operation, LiveRun& run) {
+  const RunRecord& record = run.record;
+  const RunId id = record.state.id;
+  // A part of another run takes no place: its flow could wait for itself.
+  if (record.parent_run != 0) {
+    flows_.sub_runs[record.parent_task] = id;
+    return begin(operation, run);
+  }
+  LiveFlow& flow = flowOf(run);
+  freed_.insert(nameKey(record.flow));
+  if (record.backfill != 0) {
+    LiveBackfill& backfill = flows_.backfills.at(record.backfill);
+    backfill.rest.push_back(id);
+    return offer(backfill);
+  }
+  const flow::OverlapSpec& overlap = run.version->spec.overlap;
+  const bool taken = flow.running.size() >= placesOf(flow);
+  if (!taken && flow.waiting.empty()) return takePlace(operation, run);
+  if (overlap.policy == flow::OverlapSpec::Policy::Skip) {
+    run.record.state.reason = RunReason::OverlapSkip;
+    run.record.state.reason_text =
+        flow.running.empty() ? std::string("another run waits already")
+                             : fmt::format("run {} was under way", *flow.running.begin());
+    return finish(operation, run, RunStatus::Skipped);
+  }
+  if (overlap.policy == flow::OverlapSpec::Policy::CancelRunning) {
+    const std::set<RunId> running = flow.running;
+    const auto waiting = flow.waiting;
+    const std::string text = fmt::format("run {} takes its place", id);
+    enqueue(run);
+    for (const RunId other : running) {
+      LiveRun& older = *flows_.findRun(other);
+      if (older.record.state.status == RunStatus::Terminating) continue;
+      older.record.state.reason_text = text;
+      const Status stopped = stop(operation, older, RunReason::OverlapCancel);
+      if (!stopped.ok()) logWarn("run_not_stopped", field("error", stopped.error().message()));
+    }
+    for (const auto& [rank, other] : waiting) {
+      LiveRun& older = *flows_.findRun(other);
+      if (older.record.backfill != 0) continue;
+      older.record.state.reason = RunReason::OverlapCancel;
+      older.record.state.reason_text = text;
+      finish(operation, older, RunStatus::Skipped);
+    }
+    return;
+  }
+  if (flow.waiting.size() >= static_cast<size_t>(overlap.max_queued)) {
+    run.record.state.reason = RunReason::QueueFull;
+    run.record.state.reason_text =
+        fmt::format("{} runs wait, overlap.max_queued is {}", flow.waiting.size(),
+                    overlap.max_queued);
+    return finish(operation, run, RunStatus::Skipped);
+  }
+  enqueue(run);
+}
+
+void RunEngine::takePlace(Operation& operation, LiveRun& run) {
+  flowOf(run).running.insert(run.record.state.id);
+  begin(operation, run);
+}
+
+void RunEngine::fillPlaces(Operation& operation, const std::string& flow_key) {
+  LiveFlow* flow = flows_.findFlow(flow_key);
+  while (flow != nullptr && !flow->waiting.empty() && flow->running.size() < placesOf(*flow)) {
+    const RunId id = flow->waiting.begin()->second;
+    flow->waiting.erase(flow->waiting.begin());
+    takePlace(operation, *flows_.findRun(id));
+  }
+}
+
+void RunEngine::leavePlace(const LiveRun& run) {
+  LiveFlow& flow = flowOf(run);
+  flow.running.erase(run.record.state.id);
+  flow.waiting.erase(rankOf(run.record));
+  freed_.insert(nameKey(run.record.flow));
+}
+
+void RunEngine::offer(LiveBackfill& backfill) {
+  while (!backfill.rest.empty() &&
+         backfill.offered.size() < static_cast<size_t>(backfill.record.parallel)) {
+    LiveRun* run = flows_.findRun(backfill.rest.front());
+    backfill.rest.pop_front();
+    if (run == nullptr) continue;
+    backfill.offered.insert(run->record.state.id);
+    enqueue(*run);
+    freed_.insert(nameKey(run->record.flow));
+  }
+}
+
+void RunEngine::leaveBackfill(Operation& operation, const LiveRun& run, RunStatus status) {
+  const auto at = flows_.backfills.find(run.record.backfill);
+  if (run.record.backfill == 0 || at == flows_.backfills.end()) return;
+  LiveBackfill& backfill = at->second;
+  const RunId id = run.record.state.id;
+  const bool was_offered = backfill.offered.erase(id) > 0;
+  if (!was_offered) std::erase(backfill.rest, id);
+  const bool failed = was_offered && status != RunStatus::Finished && status != RunStatus::Skipped;
+  if (failed && backfill.record.stop_on_failure) {
+    std::vector<RunId> others(backfill.rest.begin(), backfill.rest.end());
+    for (const RunId other : backfill.offered) {
+      if (flows_.findRun(other)->record.state.status == RunStatus::Waiting) others.push_back(other);
+    }
+    const std::string text = fmt::format("run {} of the backfill ended {}", id, toString(status));
+    flows_.backfills.erase(at);  // Nothing of it begins any more.
+    for (const RunId other : others) {
+      LiveRun* waiting = flows_.findRun(other);
+      if (waiting == nullptr) continue;
+      waiting->record.state.reason = RunReason::BackfillStopped;
+      waiting->record.state.reason_text = text;
+      finish(operation, *waiting, RunStatus::Skipped);
+    }
+    return;
+  }
+  offer(backfill);
+  if (backfill.rest.empty() && backfill.offered.empty()) flows_.backfills.erase(at);
+}
+
+void RunEngine::retryLater() {
+  if (std::exchange(retrying_, true)) return;
+  const auto post = [this](std::function<void()> event) {
+    context_.dispatcher.post(std::move(event));
+  };
+  for (IdAllocator* ids : {&context_.task_ids, &run_ids_}) {
+    if (auto refill = ids->refill(post)) context_.writer.submit(std::move(*refill));
+  }
+  context_.dispatcher.callAt(context_.clock.bootNow() + kNumbersRetry, [this] { retry(); });
+}
+
+void RunEngine::retry() {
+  retrying_ = false;
+  Operation operation;
+  {
+    const Turn turn(*this, operation);
+    std::vector<RunId> runs;
+    std::vector<TaskId> tasks;
+    std::swap(runs, unbegun_);
+    std::swap(tasks, unstarted_);
+    for (const RunId id : runs) {
+      LiveRun* run = flows_.findRun(id);
+      if (run != nullptr && run->record.state.status == RunStatus::Waiting) begin(operation, *run);
+    }
+    for (const TaskId id : tasks) {
+      LiveTask* task = context_.live.findTask(id);
+      if (task != nullptr && task->part && task->state.status == TaskStatus::Created) {
+        onNodeFree(operation, *task);
+      }
+    }
+  }
+  context_.writer.submit(std::move(operation));
+}
+
+}  // namespace baton::master

@@ -1,0 +1,387 @@
+#include "master/flow_ports.h"
+
+#include "flow/definition/flow_parser.h"
+#include "master/answered_once.h"
+
+namespace baton::master {
+namespace {
+
+std::vector<api::DefinitionIssue> issuesOf(const std::vector<flow::FlowIssue>& issues,
+                                           bool warnings) {
+  std::vector<api::DefinitionIssue> out;
+  for (const flow::FlowIssue& issue : issues) {
+    if (issue.warning != warnings) continue;
+    out.push_back({issue.file, issue.line, issue.column, issue.key, issue.message, issue.warning});
+  }
+  return out;
+}
+
+dao::RunFilter filterOfRuns(const api::RunListQuery& query) {
+  dao::RunFilter filter;
+  filter.flow = nameKey(query.flow);
+  filter.statuses = query.statuses;
+  filter.triggers = query.triggers;
+  filter.backfill = query.backfill;
+  filter.plan_from = query.plan_from;
+  filter.plan_before = query.plan_before;
+  filter.late = query.late;
+  return filter;
+}
+
+std::string needText(const std::string& task, flow::NeedOn on) {
+  return fmt::format("{} ({})", task, flow::toString(on));
+}
+
+Error noFlow(const std::string& name) { return Error::notFound("there is no flow {}", name); }
+
+// What is to be said of a task beyond its status.
+std::string reasonText(const TaskState& state) {
+  std::string text(toString(state.reason));
+  if (!state.reason_text.empty()) text += (text.empty() ? "" : ": ") + state.reason_text;
+  if (state.ignored) text += " (ignored by its flow)";
+  if (state.forced) text += " (success declared by hand)";
+  return text;
+}
+
+}  // namespace
+
+FlowPorts::FlowPorts(Clock& clock, dao::Database& database, MasterPorts& master)
+    : clock_(clock), master_(master), readers_(database) {}
+
+// ----------------------------------------------------------------------------------- flows
+
+void FlowPorts::apply(api::FlowApply request, api::Callback<api::FlowApplied> done) {
+  done = answeredOnce<api::FlowApplied>(std::move(done));
+  const auto term = master_.activeTerm();
+  if (!term.ok()) return done(term.error());
+  const std::string file = request.name.empty() ? "definition" : request.name;
+  flow::ParsedFlow parsed = flow::parseFlow(file, request.text, (*term)->flowSurroundings());
+  if (!parsed.flow) {
+    api::FlowApplied refused;
+    refused.errors = issuesOf(parsed.issues, false);
+    refused.flow.warnings = issuesOf(parsed.issues, true);
+    return done(std::move(refused));
+  }
+  if (!request.name.empty() && nameKey(request.name) != nameKey(parsed.flow->name)) {
+    return done(Error(ErrorCode::InvalidArgument,
+                      fmt::format("the definition is of flow {}, the path says {}",
+                                  parsed.flow->name, request.name),
+                      "flow"));
+  }
+  auto warnings = issuesOf(parsed.issues, true);
+  const auto told = [done, warnings = std::move(warnings)](Result<api::FlowApplied> applied) {
+    if (applied.ok()) applied->flow.warnings = warnings;
+    done(std::move(applied));
+  };
+  (*term)->applyFlow(std::move(request), makeFlowVersion(0, std::move(*parsed.flow)), told);
+}
+
+void FlowPorts::setOnline(std::string name, bool online, api::Callback<api::FlowView> done) {
+  done = answeredOnce<api::FlowView>(std::move(done));
+  const auto term = master_.activeTerm();
+  if (!term.ok()) return done(term.error());
+  (*term)->onFlows(
+      [name = std::move(name), online, done](FlowCommands& flows) {
+        flows.setOnline(name, online, done);
+      },
+      done);
+}
+
+void FlowPorts::remove(std::string name, api::Callback<api::FlowView> done) {
+  done = answeredOnce<api::FlowView>(std::move(done));
+  const auto term = master_.activeTerm();
+  if (!term.ok()) return done(term.error());
+  (*term)->onFlows(
+      [name = std::move(name), done](FlowCommands& flows) { flows.remove(name, done); }, done);
+}
+
+void FlowPorts::trigger(api::FlowTrigger request, api::Callback<RunRecord> done) {
+  done = answeredOnce<RunRecord>(std::move(done));
+  const auto term = master_.activeTerm();
+  if (!term.ok()) return done(term.error());
+  (*term)->onFlows(
+      [request = std::move(request), done](FlowCommands& flows) { flows.trigger(request, done); },
+      done);
+}
+
+void FlowPorts::backfill(api::FlowBackfill request, api::Callback<api::BackfillView> done) {
+  done = answeredOnce<api::BackfillView>(std::move(done));
+  const auto term = master_.activeTerm();
+  if (!term.ok()) return done(term.error());
+  (*term)->onFlows(
+      [request = std::move(request), done](FlowCommands& flows) { flows.backfill(request, done); },
+      done);
+}
+
+Result<api::FlowView> FlowPorts::flow(const std::string& name, std::optional<uint32_t> version) {
+  ASSIGN_OR_RETURN(const auto term, master_.activeTerm());
+  const std::string key = nameKey(name);
+  ASSIGN_OR_RETURN(auto row, readers_.with([&](dao::Reader& reader) { return reader.flow(key); }));
+  if (!row || !row->version) return noFlow(name);
+  api::FlowView view;
+  view.record = row->record;
+  view.version = std::move(*row->version);
+  if (version && *version != view.version.version) {
+    ASSIGN_OR_RETURN(auto older, readers_.with([&](dao::Reader& reader) {
+      return reader.flowVersion(key, *version);
+    }));
+    if (!older) return Error::notFound("flow {} has no version {}", name, *version);
+    view.version = std::move(*older);
+  }
+  const flow::ParsedFlow parsed = flow::parseFlow(name, view.version.text);
+  if (parsed.flow) view.schedule = flow::scheduleText(*parsed.flow);
+  const auto live = std::make_shared<uint64_t>(0);
+  if (term->inspect([term, key, live] { *live = term->liveRunsOf(key); })) view.live_runs = *live;
+  return view;
+}
+
+Result<api::ListOf<api::FlowView>> FlowPorts::flows(const api::FlowListQuery& query) {
+  RETURN_IF_ERROR(master_.activeTerm().status());
+  dao::FlowFilter filter{query.online, query.text};
+  ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
+    return reader.flows(filter, query.after, query.limit);
+  }));
+  api::ListOf<api::FlowView> list;
+  list.more = page.more;
+  for (dao::FlowRow& row : page.items) {
+    api::FlowView& view = list.items.emplace_back();
+    view.record = std::move(row.record);
+    if (row.version) view.version = std::move(*row.version);
+  }
+  return list;
+}
+
+Result<api::ListOf<FlowVersionRecord>> FlowPorts::versions(const std::string& name,
+                                                           uint32_t before, uint32_t limit) {
+  RETURN_IF_ERROR(master_.activeTerm().status());
+  const std::string key = nameKey(name);
+  ASSIGN_OR_RETURN(auto row, readers_.with([&](dao::Reader& reader) { return reader.flow(key); }));
+  if (!row) return noFlow(name);
+  ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
+    return reader.flowVersions(key, before, limit);
+  }));
+  return api::ListOf<FlowVersionRecord>{std::move(page.items), page.more, {}};
+}
+
+// ----------------------------------------------------------------------------------- runs
+
+void FlowPorts::order(api::RunOrder order, api::Callback<RunRecord> done) {
+  done = answeredOnce<RunRecord>(std::move(done));
+  const auto term = master_.activeTerm();
+  if (!term.ok()) return done(term.error());
+  (*term)->orderRun(std::move(order), std::move(done));
+}
+
+Result<RunRecord> FlowPorts::runRow(RunId id) {
+  ASSIGN_OR_RETURN(auto row, readers_.with([&](dao::Reader& reader) { return reader.run(id); }));
+  if (!row) return Error::notFound("there is no run {}", id);
+  return std::move(*row);
+}
+
+void FlowPorts::explainWaiting(ActiveTerm& term, std::vector<api::RunView*> views) const {
+  std::erase_if(views, [](const api::RunView* view) {
+    const RunStatus status = view->record.state.status;
+    return status != RunStatus::Waiting && status != RunStatus::Paused;
+  });
+  if (views.empty()) return;
+  std::vector<RunId> ids;
+  for (const api::RunView* view : views) ids.push_back(view->record.state.id);
+  const auto found = std::make_shared<std::vector<std::string>>();
+  const bool looked = term.inspect([&term, ids, found] {
+    for (const RunId id : ids) found->push_back(term.whyRunWaits(id));
+  });
+  for (size_t i = 0; looked && i < views.size(); ++i) views[i]->waiting_text = (*found)[i];
+}
+
+Result<api::RunView> FlowPorts::run(RunId id) {
+  ASSIGN_OR_RETURN(const auto term, master_.activeTerm());
+  ASSIGN_OR_RETURN(RunRecord record, runRow(id));
+  api::RunView view{std::move(record), {}};
+  explainWaiting(*term, {&view});
+  return view;
+}
+
+Result<std::vector<api::NodeView>> FlowPorts::nodes(RunId id) {
+  RETURN_IF_ERROR(master_.activeTerm().status());
+  ASSIGN_OR_RETURN(const RunRecord record, runRow(id));
+  const std::string key = nameKey(record.flow);
+  ASSIGN_OR_RETURN(auto tasks,
+                   readers_.with([&](dao::Reader& reader) { return reader.tasksOfRun(id); }));
+  ASSIGN_OR_RETURN(const auto version, readers_.with([&](dao::Reader& reader) {
+    return reader.flowVersion(key, record.version);
+  }));
+  dao::RunFilter parts;
+  parts.parent_run = id;
+  ASSIGN_OR_RETURN(const auto sub_runs, readers_.with([&](dao::Reader& reader) {
+    return reader.runs(parts, 0, 10'000);
+  }));
+  std::unordered_map<TaskId, RunId> sub_run_of;  // The newest comes first.
+  for (const RunRecord& run : sub_runs.items) {
+    sub_run_of.emplace(run.parent_task, run.state.id);
+  }
+  flow::ParsedFlow parsed;
+  if (version) parsed = flow::parseFlow(record.flow, version->text);
+  std::unordered_map<std::string, size_t> place;
+  for (size_t i = 0; parsed.flow && i < parsed.flow->tasks.size(); ++i) {
+    place[parsed.flow->tasks[i].name] = i;
+  }
+  std::stable_sort(tasks.begin(), tasks.end(), [&](const TaskRecord& a, const TaskRecord& b) {
+    return place[a.name] < place[b.name];
+  });
+  std::vector<api::NodeView> nodes;
+  std::vector<api::TaskView*> views;
+  nodes.reserve(tasks.size());
+  for (TaskRecord& task : tasks) {
+    api::NodeView& node = nodes.emplace_back();
+    const flow::TaskNode* spec = parsed.flow ? parsed.flow->find(task.name) : nullptr;
+    if (spec != nullptr) {
+      for (const auto& [upstream, on] : spec->needs) node.needs.push_back(needText(upstream, on));
+    }
+    if (const auto sub = sub_run_of.find(task.state.id); sub != sub_run_of.end()) {
+      node.sub_run = sub->second;
+    }
+    node.task.record = std::move(task);
+    views.push_back(&node.task);
+  }
+  master_.explainTasks(std::move(views));
+  return nodes;
+}
+
+Result<api::ListOf<api::RunView>> FlowPorts::runs(const api::RunListQuery& query) {
+  ASSIGN_OR_RETURN(const auto term, master_.activeTerm());
+  const dao::RunFilter filter = filterOfRuns(query);
+  ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
+    return reader.runs(filter, query.before, query.limit);
+  }));
+  api::ListOf<api::RunView> list;
+  list.more = page.more;
+  std::vector<api::RunView*> views;
+  list.items.reserve(page.items.size());
+  for (RunRecord& record : page.items) {
+    views.push_back(&list.items.emplace_back(api::RunView{std::move(record), {}}));
+  }
+  if (query.total) {
+    ASSIGN_OR_RETURN(list.total,
+                     readers_.with([&](dao::Reader& reader) { return reader.countRuns(filter); }));
+  }
+  explainWaiting(*term, std::move(views));
+  return list;
+}
+
+Result<api::Explanation> FlowPorts::explainRun(RunId id) {
+  ASSIGN_OR_RETURN(const api::RunView view, run(id));
+  const RunRecord& record = view.record;
+  const RunState& state = record.state;
+  api::Explanation out;
+  out.status = toString(state.status);
+  out.reasons.push_back(fmt::format("run {} of {} (version {}) for {}, begun by {}", state.id,
+                                    record.flow, record.version, formatRfc3339(record.plan_time),
+                                    toString(record.trigger)));
+  if (record.compensates) {
+    out.reasons.emplace_back("later than planned: nobody could begin it in time");
+  }
+  if (record.parent_run != 0) {
+    out.reasons.push_back(
+        fmt::format("it is task {} of run {}", record.parent_task, record.parent_run));
+  }
+  if (state.reason != RunReason::None || !state.reason_text.empty()) {
+    out.reasons.push_back(fmt::format("{}{}{}", toString(state.reason),
+                                      state.reason_text.empty() ? "" : ": ", state.reason_text));
+  }
+  if (state.late) {
+    out.reasons.push_back(fmt::format("it was not done at {}", formatRfc3339(state.due_at)));
+  }
+  if (!view.waiting_text.empty()) out.reasons.push_back("waits: " + view.waiting_text);
+  if (state.status == RunStatus::Waiting) return out;
+  ASSIGN_OR_RETURN(const auto all, nodes(id));
+  for (const api::NodeView& node : all) {
+    const TaskRecord& task = node.task.record;
+    if (task.state.status == TaskStatus::Finished) continue;
+    std::string line =
+        fmt::format("task {} (id {}) is {}", task.name, task.state.id, toString(task.state.status));
+    if (const std::string why = reasonText(task.state); !why.empty()) line += ": " + why;
+    if (!node.task.waiting_text.empty()) {
+      line += fmt::format(": waits ({}): {}", toString(node.task.waiting_for),
+                          node.task.waiting_text);
+    }
+    out.reasons.push_back(std::move(line));
+  }
+  return out;
+}
+
+Result<api::Explanation> FlowPorts::explainTask(TaskId id) {
+  ASSIGN_OR_RETURN(const api::TaskView view, master_.task(id));
+  const TaskRecord& task = view.record;
+  api::Explanation out;
+  out.status = toString(task.state.status);
+  if (task.run_id != 0) {
+    ASSIGN_OR_RETURN(const api::RunView of, run(task.run_id));
+    std::string line = fmt::format("part of run {} of {} for {}, which is {}", task.run_id,
+                                   of.record.flow, formatRfc3339(of.record.plan_time),
+                                   toString(of.record.state.status));
+    if (!of.waiting_text.empty()) line += ": " + of.waiting_text;
+    out.reasons.push_back(std::move(line));
+  }
+  if (const std::string why = reasonText(task.state); !why.empty()) out.reasons.push_back(why);
+  if (!view.waiting_text.empty()) {
+    out.reasons.push_back(
+        fmt::format("waits ({}): {}", toString(view.waiting_for), view.waiting_text));
+  }
+  if (hasOpenAttempt(task.state.status) && !task.state.runner_id.empty()) {
+    out.reasons.push_back(
+        fmt::format("attempt {} on runner {}", task.state.attempt, task.state.runner_id));
+  }
+  if (task.state.cause != StopCause::None) {
+    out.reasons.push_back(fmt::format("it is being stopped: {}", toString(task.state.cause)));
+  }
+  return out;
+}
+
+Result<api::ListOf<MissedRecord>> FlowPorts::missed(const std::string& flow, WallTime before,
+                                                    const std::string& before_key,
+                                                    uint32_t limit) {
+  RETURN_IF_ERROR(master_.activeTerm().status());
+  ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
+    return reader.missed(nameKey(flow), before, before_key, limit);
+  }));
+  return api::ListOf<MissedRecord>{std::move(page.items), page.more, {}};
+}
+
+void FlowPorts::runMissed(std::string flow, WallTime plan_time, api::Request request,
+                          api::Callback<RunRecord> done) {
+  done = answeredOnce<RunRecord>(std::move(done));
+  const auto term = master_.activeTerm();
+  if (!term.ok()) return done(term.error());
+  const auto row = readers_.with(
+      [&](dao::Reader& reader) { return reader.missedInstant(nameKey(flow), plan_time); });
+  if (!row.ok()) return done(row.error());
+  if (!row->has_value()) {
+    return done(
+        Error::notFound("flow {} missed no instant {}", flow, formatRfc3339(plan_time)));
+  }
+  (*term)->onFlows(
+      [missed = **row, request = std::move(request), done](FlowCommands& flows) {
+        flows.runMissed(missed, request, done);
+      },
+      done);
+}
+
+// ----------------------------------------------------------------------------------- events
+
+void FlowPorts::send(api::EventSend event, api::Callback<api::EventSent> done) {
+  done = answeredOnce<api::EventSent>(std::move(done));
+  const auto term = master_.activeTerm();
+  if (!term.ok()) return done(term.error());
+  (*term)->sendEvent(std::move(event), std::move(done));
+}
+
+Result<api::ListOf<EventRecord>> FlowPorts::events(const std::string& name, uint64_t before,
+                                                   uint32_t limit) {
+  RETURN_IF_ERROR(master_.activeTerm().status());
+  ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
+    return reader.events(name, before, limit);
+  }));
+  return api::ListOf<EventRecord>{std::move(page.items), page.more, {}};
+}
+
+}  // namespace baton::master

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "master/api/flow_ports.h"
+#include "master/master_ports.h"
+
+namespace baton::master {
+
+// Flows, runs and events as the web API sees them; the rules of MasterPorts hold.
+class FlowPorts final : public api::FlowPort, public api::RunPort, public api::EventPort {
+ public:
+  // All outlive this.
+  FlowPorts(Clock& clock, dao::Database& database, MasterPorts& master);
+
+  void apply(api::FlowApply request, api::Callback<api::FlowApplied> done) override;
+  void setOnline(std::string name, bool online, api::Callback<api::FlowView> done) override;
+  void remove(std::string name, api::Callback<api::FlowView> done) override;
+  void trigger(api::FlowTrigger request, api::Callback<RunRecord> done) override;
+  void backfill(api::FlowBackfill request, api::Callback<api::BackfillView> done) override;
+  Result<api::FlowView> flow(const std::string& name, std::optional<uint32_t> version) override;
+  Result<api::ListOf<api::FlowView>> flows(const api::FlowListQuery& query) override;
+  Result<api::ListOf<FlowVersionRecord>> versions(const std::string& name, uint32_t before,
+                                                  uint32_t limit) override;
+
+  void order(api::RunOrder order, api::Callback<RunRecord> done) override;
+  Result<api::RunView> run(RunId id) override;
+  Result<std::vector<api::NodeView>> nodes(RunId id) override;
+  Result<api::ListOf<api::RunView>> runs(const api::RunListQuery& query) override;
+  Result<api::Explanation> explainRun(RunId id) override;
+  Result<api::Explanation> explainTask(TaskId id) override;
+  Result<api::ListOf<MissedRecord>> missed(const std::string& flow, WallTime before,
+                                           const std::string& before_key, uint32_t limit) override;
+  void runMissed(std::string flow, WallTime plan_time, api::Request request,
+                 api::Callback<RunRecord> done) override;
+
+  void send(api::EventSend event, api::Callback<api::EventSent> done) override;
+  Result<api::ListOf<EventRecord>> events(const std::string& name, uint64_t before,
+                                          uint32_t limit) override;
+
+ private:
+  // Why live runs wait, put into the views.
+  void explainWaiting(ActiveTerm& term, std::vector<api::RunView*> views) const;
+  Result<RunRecord> runRow(RunId id);
+
+  Clock& clock_;
+  MasterPorts& master_;
+  ReaderPool readers_;
+};
+
+}  // namespace baton::master

@@ -1,0 +1,65 @@
+#include "master/live_state_sink.h"
+
+namespace baton::master {
+
+Status LiveStateSink::addTask(recover::RecoveredTask recovered) {
+  LiveTask task;
+  task.state = std::move(recovered.state);
+  ASSIGN_OR_RETURN(task.policy, live_.policies.intern(*recovered.policy));
+  task.created_at = recovered.created_at;
+  if (!recovered.spec.empty()) {
+    task.spec = std::make_shared<const std::string>(std::move(recovered.spec));
+  }
+  task.attempt = std::move(recovered.attempt);
+  const TaskStatus status = task.state.status;
+  const bool open = hasOpenAttempt(status);
+  const bool may_lack = status == TaskStatus::Running || status == TaskStatus::Terminating;
+  if (task.attempt == nullptr && may_lack) {
+    unattempted_.push_back(task.state.id);
+  } else if (open != (task.attempt != nullptr)) {
+    return Error::make(ErrorCode::Corrupt, "task {} is {} but has {} open attempt", task.state.id,
+                       toString(status), task.attempt ? "an" : "no");
+  }
+  engine_.adopt(std::move(task));
+  return {};
+}
+
+Status LiveStateSink::addFlow(const dao::FlowRow& row) {
+  LiveFlow& flow = flows_.flows[row.record.key()];
+  flow.record = row.record;
+  if (!row.record.deleted && row.version) flow.text = row.version->text;
+  return {};
+}
+
+Status LiveStateSink::addVersion(const FlowVersionRecord& version) {
+  ASSIGN_OR_RETURN(auto read, readFlowVersion(version.flow, version.version, version.text));
+  older_[{nameKey(version.flow), version.version}] = std::move(read);
+  return {};
+}
+
+Status LiveStateSink::addRun(const RunRecord& run) {
+  const std::string key = nameKey(run.flow);
+  std::shared_ptr<const FlowVersion> version;
+  if (const auto older = older_.find({key, run.version}); older != older_.end()) {
+    version = older->second;
+  } else if (LiveFlow* flow = flows_.findFlow(key)) {
+    version = flows_.newestOf(*flow);
+  }
+  if (version == nullptr || version->number != run.version) {
+    return Error::make(ErrorCode::Corrupt, "run {}: version {} of flow {} can't be read",
+                       run.state.id, run.version, run.flow);
+  }
+  return runs_.adopt(run, std::move(version));
+}
+
+Status LiveStateSink::finish() {
+  for (const TaskId id : unattempted_) {
+    const LiveTask* task = live_.findTask(id);
+    if (task->part && task->part->no_runner) continue;
+    return Error::make(ErrorCode::Corrupt, "task {} is {} but has no open attempt", id,
+                       toString(task->state.status));
+  }
+  return {};
+}
+
+}  // namespace baton::master
