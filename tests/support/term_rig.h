@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "master/flow/flow_commands.h"
+#include "master/flow/run_orders.h"
 #include "master/host/watchdog.h"
 #include "master/live_state_sink.h"
 #include "master/state/async_updater.h"
@@ -15,7 +17,7 @@ namespace baton::test {
 
 // The parts of one active term wired as ActiveTerm does it, but without threads: step() runs what
 // is due on the calling thread, so that a test sees every state between two steps.
-class TermRig final : private master::WriterListener {
+class TermRig final : private master::WriterListener, private master::RunWatcher {
  public:
   struct Setup {
     Clock& clock;
@@ -39,6 +41,8 @@ class TermRig final : private master::WriterListener {
         listening_since_(clock.bootNow()),
         task_ids("task_id", setup.id_stock),
         outbox_ids("outbox_id", setup.id_stock),
+        run_ids("run_id", setup.id_stock),
+        event_ids("event_id", setup.id_stock),
         writer(*database_writer_, clock, epoch, *this, {}),
         dispatcher(clock, {},
                    [this] {
@@ -58,7 +62,24 @@ class TermRig final : private master::WriterListener {
                    [this](Epoch seen) { higher_epoch = seen; }),
         watchdog(context, engine, registry),
         updater(context),
-        commands(context, engine) {
+        commands(context, engine),
+        events(context, flows, reads, event_ids),
+        runs(context, flows, engine, events, run_ids, *this),
+        planner(context, flows, runs, run_ids),
+        flow_commands(context, flows, runs, planner, events, run_ids),
+        run_orders(context, flows, runs, engine, reads) {
+    engine.setRunListener(runs);
+    events.setEngine(engine);
+    events.setTrigger([this](master::Operation& operation, const std::string& flow_key,
+                             const std::string& trigger_key, WallTime plan_time,
+                             const flow::ParamMap& params) {
+      runs.start(operation, {.flow = flow_key,
+                             .trigger = RunTrigger::Event,
+                             .trigger_key = trigger_key,
+                             .plan_time = plan_time,
+                             .params = params});
+    });
+    watchdog.setOnWallClockStep([this] { planner.onWallClockStep(); });
     publisher.subscribe(setup.metrics);
     engine.setOnStopAsked([this](master::Operation& operation, const master::LiveTask& task) {
       heartbeats.resetRunnerOf(operation, task);
@@ -71,8 +92,10 @@ class TermRig final : private master::WriterListener {
   Status recover() {
     RETURN_IF_ERROR(task_ids.prime(*database_writer_, epoch, 1));
     RETURN_IF_ERROR(outbox_ids.prime(*database_writer_, epoch, 2));
-    writer.setFirstBatch(3);
-    master::LiveStateSink sink(live, engine, registry, callbacker);
+    RETURN_IF_ERROR(run_ids.prime(*database_writer_, epoch, 3));
+    RETURN_IF_ERROR(event_ids.prime(*database_writer_, epoch, 4));
+    writer.setFirstBatch(5);
+    master::LiveStateSink sink(live, flows, engine, runs, registry, callbacker);
     recover::RecoverService recovery(database_, options.recover_threads);
     return recovery.recover(sink, {}).status();
   }
@@ -83,10 +106,19 @@ class TermRig final : private master::WriterListener {
     callbacker.open();
     watchdog.start(listening_since_);
     updater.start();
+    events.open();
+    runs.carryOn();
+    planner.open();
     commands.open();
+    flow_commands.open();
+    run_orders.open();
   }
   void close() {
+    run_orders.close();
+    flow_commands.close();
     commands.close();
+    planner.close();
+    events.close();
     updater.stop();
     watchdog.stop();
     callbacker.close();
@@ -116,6 +148,7 @@ class TermRig final : private master::WriterListener {
   std::string bug;
   Epoch higher_epoch = 0;
   bool may_act = true;  // What the election would say.
+  std::vector<RunRecord> ended_runs;
 
  private:
   void onWriterFenced() override { fenced = true; }
@@ -125,6 +158,10 @@ class TermRig final : private master::WriterListener {
     dispatcher.post([this, gap] { watchdog.onGap(gap); });
   }
   void onCommitted(size_t, size_t, Micros) override {}
+  void onRunEnded(master::Operation& operation, const master::LiveRun& run) override {
+    ended_runs.push_back(run.record);
+    callbacker.onRunOutcome(operation, run.record, run.version->spec.callbacks);
+  }
 
   FakeDatabase& database_;
   const std::unique_ptr<dao::Writer> database_writer_;
@@ -132,8 +169,11 @@ class TermRig final : private master::WriterListener {
 
  public:
   master::LiveState live;
+  master::FlowState flows;
   master::IdAllocator task_ids;
   master::IdAllocator outbox_ids;
+  master::IdAllocator run_ids;
+  master::IdAllocator event_ids;
   master::StateWriter writer;
   AsyncDispatcher dispatcher;
   master::StatePublisher publisher;
@@ -148,6 +188,11 @@ class TermRig final : private master::WriterListener {
   master::Watchdog watchdog;
   master::AsyncUpdater updater;
   master::TaskCommands commands;
+  master::EventDesk events;
+  master::RunEngine runs;
+  master::Planner planner;
+  master::FlowCommands flow_commands;
+  master::RunOrders run_orders;
 };
 
 }  // namespace baton::test
