@@ -202,7 +202,7 @@ Result<api::RunView> FlowPorts::run(RunId id) {
 }
 
 Result<std::vector<api::NodeView>> FlowPorts::nodes(RunId id) {
-  RETURN_IF_ERROR(master_.activeTerm().status());
+  ASSIGN_OR_RETURN(const auto term, master_.activeTerm());
   ASSIGN_OR_RETURN(const RunRecord record, runRow(id));
   const std::string key = nameKey(record.flow);
   ASSIGN_OR_RETURN(auto tasks,
@@ -243,7 +243,7 @@ Result<std::vector<api::NodeView>> FlowPorts::nodes(RunId id) {
     node.task.record = std::move(task);
     views.push_back(&node.task);
   }
-  master_.explainTasks(std::move(views));
+  master_.explainWaiting(*term, std::move(views));
   return nodes;
 }
 

@@ -57,9 +57,10 @@ class MasterPorts final : public api::TaskPort,
 
   // The term if it may act; recovering counts only with `recovering`. Errors: NotActive.
   Result<std::shared_ptr<ActiveTerm>> activeTerm(bool recovering = false) const;
+  // Why the live ones of these tasks wait, put into them.
+  void explainWaiting(ActiveTerm& term, std::vector<api::TaskView*> views) const;
 
  private:
-  void explainWaiting(ActiveTerm& term, std::vector<api::TaskView*> views) const;
 
   Clock& clock_;
   MasterActiveService& service_;

@@ -248,6 +248,20 @@ Json canonicalJson(const FlowSpec& flow) {
   return json;
 }
 
+std::string scheduleText(const FlowSpec& flow) {
+  if (!flow.schedule) return {};
+  const ScheduleSpec& schedule = *flow.schedule;
+  switch (schedule.kind) {
+    case ScheduleSpec::Kind::Cron:
+      return fmt::format("cron {} {}", schedule.cron, flow.timezone);
+    case ScheduleSpec::Kind::Every:
+      return fmt::format("every {}", formatDuration(schedule.every));
+    case ScheduleSpec::Kind::At:
+      break;
+  }
+  return fmt::format("at {}", formatRfc3339(schedule.at));
+}
+
 std::string canonicalText(const FlowSpec& flow) { return dumpJson(canonicalJson(flow)); }
 
 }  // namespace baton::flow

@@ -141,6 +141,10 @@ Recurrence recurrenceOf(const FlowSpec& flow, WallTime anchor,
 std::string canonicalText(const FlowSpec& flow);
 Json canonicalJson(const FlowSpec& flow);
 
+// When the flow is due, in the words of its definition: "cron 0 2 * * * Europe/Berlin",
+// "every 90s", "at 2026-12-24T17:00:00Z"; empty: it has no schedule.
+std::string scheduleText(const FlowSpec& flow);
+
 std::string_view toString(MisfireKind kind);
 std::string_view toString(OffDayPolicy off_day);
 std::string_view toString(OverlapSpec::Policy policy);

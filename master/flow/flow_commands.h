@@ -9,7 +9,6 @@
 #include "master/flow/flow_state.h"
 #include "master/flow/planner.h"
 #include "master/flow/run_engine.h"
-#include "master/task/recent_keys.h"
 #include "master/term_context.h"
 
 namespace baton::master {

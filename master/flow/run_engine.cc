@@ -136,7 +136,7 @@ Status RunEngine::adopt(const RunRecord& record, std::shared_ptr<const FlowVersi
   run.params = std::move(*params);
   run.reached.resize(run.version->spec.tasks.size());
   if (record.parent_task != 0) flows_.sub_runs[record.parent_task] = record.state.id;
-  flows_.runs.insert_or_assign(record.state.id, std::move(run));
+  flows_.runs.emplace(record.state.id, std::move(run));
   return {};
 }
 

@@ -28,7 +28,7 @@ struct NodeEnd {
   NodeIndex node = 0;
   TaskStatus status = TaskStatus::Finished;
   FailureReason reason = FailureReason::None;
-  std::map<std::string, std::string> outputs;
+  std::map<std::string, std::string> outputs = {};
 };
 
 // The runs that tasks are a part of. Calls come in the middle of a change of another task: what they
