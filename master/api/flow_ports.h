@@ -166,10 +166,10 @@ struct RunOrder {
   RunId id = 0;
   RunCommand command = RunCommand::Stop;
   RerunScope scope = RerunScope::Failed;
-  std::string task;  // Name; From, One, Skip and ForceSuccess of a task.
+  std::string task = {};  // Name; From, One, Skip and ForceSuccess of a task.
   Priority priority = Priority::Normal;
   bool force = false;  // Rerun although a task's end was never proved.
-  Request request;
+  Request request = {};
 };
 
 // Why a run or task is as it is: one line each, from the outside in.

@@ -92,7 +92,19 @@ flow::PlaceholderContext RunEngine::contextOf(const LiveRun& run) const {
 // ----------------------------------------------------------------------------------- entry
 
 RunRecord RunEngine::start(Operation& operation, const RunStart& what) {
-  const Turn turn(*this, operation);
+  RunRecord row;
+  {
+    const Turn turn(*this, operation);
+    row = add(operation, what);
+  }
+  // It may be over already.
+  for (const RunState& state : operation.changes.run_states) {
+    if (state.id == row.state.id) row.state = state;
+  }
+  return row;
+}
+
+RunRecord RunEngine::add(Operation& operation, const RunStart& what) {
   LiveFlow* flow = flows_.findFlow(what.flow);
   CHECK(flow != nullptr && flows_.newestOf(*flow) != nullptr);
   LiveRun run;
@@ -118,10 +130,6 @@ RunRecord RunEngine::start(Operation& operation, const RunStart& what) {
   operation.touchRun(id);
   operation.changes.new_runs.push_back(record);
   admit(operation, flows_.runs.emplace(id, std::move(run)).first->second);
-  // It may be over already.
-  for (const RunState& state : operation.changes.run_states) {
-    if (state.id == id) row.state = state;
-  }
   return row;
 }
 
@@ -167,8 +175,7 @@ Status RunEngine::adoptTask(const TaskRecord& row) {
   part->run = row.run_id;
   part->node = *node;
   part->gated = row.state.status == TaskStatus::Created ||
-                (row.state.status == TaskStatus::Retrying &&
-                 run->record.state.status == RunStatus::Paused);
+                run->record.state.status == RunStatus::Paused;
   part->no_runner = !spec.hasRunner();
   part->ignore_failure = spec.ignore_failure;
   part->outputs = readOutputs(row.outputs);
@@ -313,10 +320,7 @@ void RunEngine::letGo(Operation& operation, LiveRun& run, NodeIndex node) {
   if (task == nullptr || !task->part->gated || run.record.state.status != RunStatus::Running) {
     return;
   }
-  if (task->state.status == TaskStatus::Retrying) {
-    task->part->gated = false;
-    return;
-  }
+  if (task->state.status != TaskStatus::Created) return TaskEngine::releaseGate(*task);
   const flow::TaskNode& spec = run.version->spec.tasks[node];
   flow::PlaceholderContext context = contextOf(run);
   context.task = spec.name;

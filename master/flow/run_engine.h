@@ -16,7 +16,7 @@ namespace baton::master {
 
 // What a new run is made of.
 struct RunStart {
-  std::string flow;  // Key.
+  std::string flow = {};  // Key.
   RunTrigger trigger = RunTrigger::Manual;
   std::string trigger_key = {};  // Empty: the run's id.
   WallTime plan_time{};
@@ -97,6 +97,8 @@ class RunEngine final : public RunListener {
   friend class Turn;
   void finishTurn(Operation& operation);
   void take(Operation& operation, NodeEnd& end);
+
+  RunRecord add(Operation& operation, const RunStart& what);
 
   // --- places (run_places.cc) ---
   void admit(Operation& operation, LiveRun& run);

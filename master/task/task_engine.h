@@ -89,10 +89,13 @@ class TaskEngine {
   LiveTask& addNode(Operation& operation, const NodeTask& node);
   // What recovery found out about a task that was adopted already.
   void adoptPart(LiveTask& task, std::unique_ptr<NodePart> part);
+  // A task that was held back while it was under way is not any more.
+  static void releaseGate(LiveTask& task) { task.part->gated = false; }
   // Its run lets it go, with its specification (JSON of runPartToJson; "": takes no runner). It
   // waits on while it is held or early. The task may be gone afterwards.
   void letGo(Operation& operation, LiveTask& task, const std::string& spec);
-  // Its run holds it back: what is QUEUED waits again, and what is RETRYING will.
+  // Its run holds it back: what is QUEUED waits again; what is under way goes on, but a retry of it
+  // will wait.
   void holdBack(Operation& operation, LiveTask& task);
   // A kind without a runner is under way from now on.
   void begin(Operation& operation, LiveTask& task);

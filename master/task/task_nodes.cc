@@ -55,14 +55,11 @@ void TaskEngine::letGo(Operation& operation, LiveTask& task, const std::string& 
 
 void TaskEngine::holdBack(Operation& operation, LiveTask& task) {
   if (!task.part || task.part->gated) return;
-  const TaskStatus status = task.state.status;
-  if (status != TaskStatus::Created && status != TaskStatus::Queued &&
-      status != TaskStatus::Retrying) {
-    return;
-  }
-  leaveStatus(task);
+  const bool waits =
+      task.state.status == TaskStatus::Created || task.state.status == TaskStatus::Queued;
+  if (waits) leaveStatus(task);
   task.part->gated = true;
-  enterStatus(task);
+  if (waits) enterStatus(task);
   keepGate(operation, task);
 }
 

@@ -82,7 +82,8 @@ class FlowTest : public MasterTest {
 
   // Gives the one runner its next order and returns the name of the task; "": there is none.
   std::string next() {
-    const HeartbeatReply reply = say(RunnerStatus::Idle);
+    HeartbeatReply reply = say(RunnerStatus::Idle);
+    if (!reply.order) reply = say(RunnerStatus::Idle);  // A specification had to be read first.
     return reply.order ? nameOf(reply.order->key.task_id) : std::string();
   }
   // Ends the task on the runner; returns the name of the next one, which the answer carries.
