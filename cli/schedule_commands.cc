@@ -17,7 +17,7 @@ struct PreviewOptions {
 };
 
 std::vector<Column> fireColumns() {
-  return {memberColumn("UTC", "at"), memberColumn("LOCAL", "local"),
+  return {memberColumn("UTC", "utc"), memberColumn("LOCAL", "local"),
           memberColumn("WEEKDAY", "weekday")};
 }
 

@@ -26,8 +26,9 @@ Result<Value> valueOf(std::string_view option, std::string_view word,
     if (!expected.empty()) expected += " or ";
     expected += known.word;
   }
-  return Error::invalidArgument("{} is \"{}\", expected {}", option, truncateUtf8(word, 40),
-                                expected);
+  return Error(ErrorCode::InvalidArgument,
+               fmt::format("is \"{}\", expected {}", truncateUtf8(word, 40), expected),
+               std::string(option));
 }
 
 constexpr std::array<PreviewWord<CronDialect>, 3> kDialects{
@@ -58,15 +59,17 @@ Result<CronSchedule> makeCronSchedule(const PreviewRequest& request) {
   ASSIGN_OR_RETURN(const CronDialect dialect, valueOf("dialect", request.dialect, kDialects));
   ASSIGN_OR_RETURN(const GapPolicy gap, valueOf("gap", request.gap, kGaps));
   ASSIGN_OR_RETURN(const OverlapPolicy overlap, valueOf("overlap", request.overlap, kOverlaps));
-  ASSIGN_OR_RETURN(CronExpression expression,
-                   CronExpression::parse(request.cron, dialect, request.hash_key));
-  ASSIGN_OR_RETURN(TimeZone zone, TimeZone::load(request.timezone));
-  return CronSchedule(std::move(expression), std::move(zone), gap, overlap);
+  auto expression = CronExpression::parse(request.cron, dialect, request.hash_key);
+  if (!expression.ok()) return Error(expression.error()).withField("cron");
+  auto zone = TimeZone::load(request.timezone);
+  if (!zone.ok()) return Error(zone.error()).withField("timezone");
+  return CronSchedule(std::move(*expression), std::move(*zone), gap, overlap);
 }
 
 Result<Json> previewSchedule(const PreviewRequest& request) {
   if (request.count < 1 || request.count > 1000) {
-    return Error::invalidArgument("count is {}, expected 1 to 1000", request.count);
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("is {}, expected 1 to 1000", request.count), "limit");
   }
   ASSIGN_OR_RETURN(const CronSchedule schedule, makeCronSchedule(request));
   const TimeZone& zone = schedule.zone();
@@ -75,14 +78,14 @@ Result<Json> previewSchedule(const PreviewRequest& request) {
   while (items.size() < request.count) {
     const auto next = schedule.next(from);
     if (!next) break;
-    items.push_back({{"at", utcText(*next)},
+    items.push_back({{"utc", utcText(*next)},
                      {"local", formatRfc3339(*next, zone)},
                      {"weekday", kWeekdays[fieldsOf(zone.civilAt(*next)).weekday]}});
     from = *next;
   }
   Json change = nullptr;
   if (const auto next = zone.nextChange(request.after)) {
-    change = {{"at", utcText(next->at)},
+    change = {{"utc", utcText(next->at)},
               {"local", formatRfc3339(next->at, zone)},
               {"shift", shiftText(*next)}};
   }

@@ -21,13 +21,13 @@ struct PreviewRequest {
   uint32_t count = 5;  // 1 to 1000.
 };
 
-// Errors: InvalidArgument naming the option, its value and what is expected.
+// Errors: InvalidArgument with the option as field, its value and what is expected.
 Result<CronSchedule> makeCronSchedule(const PreviewRequest& request);
 
 // The next instants, found by the function that fires:
-// {"cron", "timezone", "items": [{"at" (UTC), "local", "weekday"}], "next_clock_change"}. Fewer
-// items than asked for mean that it never fires again. `next_clock_change` is null or {"at",
-// "local", "shift"}.
+// {"cron", "timezone", "items": [{"utc", "local", "weekday"}], "next_clock_change"}. Fewer items
+// than asked for mean that it never fires again. `next_clock_change` is null or {"utc", "local",
+// "shift"}.
 // Errors: as makeCronSchedule, and a count out of range.
 Result<Json> previewSchedule(const PreviewRequest& request);
 

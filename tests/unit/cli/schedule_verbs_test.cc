@@ -26,7 +26,7 @@ TEST(ScheduleVerbsTest, PreviewShowsTheNextInstants) {
   EXPECT_EQ(cluster.run(json), 0);
   const auto preview = parseJson(cluster.out.str());
   ASSERT_TRUE(preview.ok());
-  EXPECT_EQ(preview->at("items")[1].at("at"), "2026-03-09T06:30:00Z");
+  EXPECT_EQ(preview->at("items")[1].at("utc"), "2026-03-09T06:30:00Z");
   EXPECT_EQ(preview->at("next_clock_change").at("shift"), "forward by 1h");
 }
 
@@ -47,13 +47,13 @@ TEST(ScheduleVerbsTest, PreviewRefusesByName) {
       {{"--cron", "90 * * * *", "--timezone", "UTC"}, "'90' is out of range; expected 0 to 59"},
       {{"--cron", "0 0 30 2 *", "--timezone", "UTC"}, "no date ever matches"},
       {{"--cron", "* * * * *", "--timezone", "Mars/Base"}, "'Mars/Base' is not in"},
-      {{"--cron", "* * * * *", "--timezone", "UTC", "--gap", "x"}, "gap is \"x\", expected"},
+      {{"--cron", "* * * * *", "--timezone", "UTC", "--gap", "x"}, "gap: is \"x\", expected"},
       {{"--cron", "* * * * *", "--timezone", "UTC", "--overlap", "x"},
-       "overlap is \"x\", expected"},
+       "overlap: is \"x\", expected"},
       {{"--cron", "* * * * *", "--timezone", "UTC", "--dialect", "x"},
-       "dialect is \"x\", expected"},
+       "dialect: is \"x\", expected"},
       {{"--cron", "* * * * *", "--timezone", "UTC", "--after", "x"}, "--after is \"x\", expected"},
-      {{"--cron", "* * * * *", "--timezone", "UTC", "-n", "0"}, "count is 0, expected 1 to 1000"},
+      {{"--cron", "* * * * *", "--timezone", "UTC", "-n", "0"}, "limit: is 0, expected 1 to 1000"},
       {{"--cron", std::string(5000, '*'), "--timezone", "UTC"}, "has 1 fields"}};
   for (const Case& c : cases) {
     FakeCluster cluster;
