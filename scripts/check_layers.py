@@ -30,7 +30,7 @@ LAYERS = {
     "master": BASE + ["common/service", "common/event", "common/calendar", "common/model",
                       "common/protocol", "dao", "flow", "ha",
                       "recover", "master/api"],
-    "webapi": BASE + ["common/service", "common/model", "net", "master/api"],
+    "webapi": BASE + ["common/service", "common/calendar", "common/model", "net", "master/api"],
     "webapi/client": BASE + ["net"],
     "worker": BASE + ["common/model", "common/protocol", "net"],
     "cli": BASE + ["common/calendar", "common/model", "conf", "flow", "webapi/client"],

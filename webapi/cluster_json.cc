@@ -47,7 +47,7 @@ Json runnerToJson(const master::api::RunnerView& runner) {
           {"address", textOrNull(record.worker_address)},
           {"version", textOrNull(record.version)},
           {"state", runner.state},
-          {"task_id", runner.task_id == 0 ? Json(nullptr) : Json(std::to_string(runner.task_id))},
+          {"task_id", idOrNull(runner.task_id)},
           {"labels", storedLabels(record.labels)},
           {"plain", record.plain},
           {"conflict", record.conflict},

@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "net/http_message.h"
+
 namespace baton::webapi {
 namespace {
 
@@ -46,6 +48,17 @@ Json parametersOf(const RouteSpec& spec) {
                           {"description", "A repeat within 24 hours gets the first answer."},
                           {"schema", {{"type", "string"}, {"minLength", 1}, {"maxLength", 128}}}});
   }
+  const auto header = [&](const char* name, const char* doc) {
+    parameters.push_back({{"name", name},
+                          {"in", "header"},
+                          {"required", false},
+                          {"description", doc},
+                          {"schema", {{"type", "string"}}}});
+  };
+  if (spec.preconditions) {
+    header("If-Match", "Only if this is the newest version: \"vN\", as ETag says it.");
+    header("If-None-Match", "\"*\": only if there is none yet.");
+  }
   return parameters;
 }
 
@@ -66,9 +79,13 @@ Json answersOf(const RouteSpec& spec) {
       spec.answer_schema.empty() ? Json{{"type", "string"}} : schemaRef(spec.answer_schema);
   Json content = Json::object();
   content[std::string(spec.answer_type)] = {{"schema", std::move(schema)}};
+  if (spec.yaml_answer) content["application/yaml"] = {{"schema", {{"type", "string"}}}};
   Json answers = Json::object();
-  answers[std::to_string(spec.ok_status)] = {{"description", "Done."},
-                                             {"content", std::move(content)}};
+  for (const int status : {spec.ok_status, spec.other_ok_status}) {
+    if (status == 0) continue;
+    answers[std::to_string(status)] = {{"description", net::reasonPhrase(status)},
+                                       {"content", content}};
+  }
   answers["default"] = {{"$ref", "#/components/responses/Problem"}};
   return answers;
 }
@@ -78,9 +95,10 @@ Json operationOf(const RouteSpec& spec) {
                     {"tags", Json::array({spec.tag})},     {"parameters", parametersOf(spec)},
                     {"security", securityOf(spec.access)}, {"responses", answersOf(spec)}};
   if (spec.body != BodyRule::None) {
-    operation["requestBody"] = {
-        {"required", spec.body == BodyRule::Required},
-        {"content", {{"application/json", {{"schema", schemaRef(spec.body_schema)}}}}}};
+    Json content = {{"application/json", {{"schema", schemaRef(spec.body_schema)}}}};
+    if (spec.yaml_body) content["application/yaml"] = content["application/json"];
+    operation["requestBody"] = {{"required", spec.body == BodyRule::Required},
+                                {"content", std::move(content)}};
   }
   return operation;
 }

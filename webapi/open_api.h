@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "common/base/json.h"
 #include "webapi/route_spec.h"
@@ -13,5 +14,7 @@ Json openApiDocument(std::span<const RouteSpec> specs, const std::string& versio
 
 // components/schemas, written by hand.
 Json openApiSchemas();
+// Those of flows, schedules, runs and events: JSON text of one object.
+std::string_view openApiFlowSchemas();
 
 }  // namespace baton::webapi

@@ -102,8 +102,8 @@ constexpr std::string_view kTaskSchemas = R"json({
   "queued_at": {"$ref": "#/components/schemas/Time"},
   "started_at": {"$ref": "#/components/schemas/Time"},
   "finished_at": {"$ref": "#/components/schemas/Time"},
-  "run_id": {"type": "null"},
-  "flow": {"type": "null"},
+  "run_id": {"type": ["string", "null"], "description": "Run of a flow that it is a part of."},
+  "flow": {"type": ["string", "null"], "description": "Flow of that run."},
   "outputs": {"$ref": "#/components/schemas/StringMap"},
   "forced": {"type": "boolean"},
   "ignored": {"type": "boolean"},
@@ -226,6 +226,10 @@ constexpr std::string_view kClusterSchemas = R"json({
   "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
   "detail": {"type": "string"}, "code": {"type": "string"},
   "field": {"type": "string", "description": "What is wrong, e.g. tasks[3].command."},
+  "errors": {"type": "array", "description": "With code invalid_definition: all that is wrong.",
+    "items": {"$ref": "#/components/schemas/DefinitionIssue"}},
+  "warnings": {"type": "array", "description": "Beside errors: what is odd.",
+    "items": {"$ref": "#/components/schemas/DefinitionIssue"}},
   "active": {"type": "object", "description": "With code not_active: who leads.",
     "properties": {"node_id": {"type": "string"}, "address": {"type": "string"}}}}}
 })json";
@@ -245,15 +249,17 @@ Json listOf(std::string_view item) {
 
 Json openApiSchemas() {
   Json schemas = Json::object();
-  for (const std::string_view text : {kTaskSchemas, kRunnerSchemas, kClusterSchemas}) {
+  for (const std::string_view text :
+       {kTaskSchemas, kRunnerSchemas, kClusterSchemas, openApiFlowSchemas()}) {
     const auto parsed = parseJson(text);
     CHECK(parsed.ok());
     schemas.update(*parsed);
   }
-  for (const std::string_view item : {"Task", "Attempt", "Runner", "Host", "Takeover"}) {
+  for (const std::string_view item :
+       {"Task", "Attempt", "Runner", "Host", "Takeover", "DeadCallback", "Flow", "FlowVersion",
+        "Run", "RunTask", "Missed", "Event"}) {
     schemas[fmt::format("{}List", item)] = listOf(item);
   }
-  schemas["DeadCallbackList"] = listOf("DeadCallback");
   return schemas;
 }
 

@@ -37,25 +37,43 @@ Status checkBody(const net::HttpRequest& request, const RouteSpec& spec) {
                                   request.body.size());
   }
   if (spec.body == BodyRule::Required && request.body.empty()) {
-    return Error::invalidArgument("the body is empty; expected JSON");
+    return Error::invalidArgument("the body is empty; expected {}",
+                                  spec.yaml_body ? "YAML or JSON" : "JSON");
   }
   return {};
 }
 
 bool badContentType(const net::HttpRequest& request, const RouteSpec& spec) {
   const std::string* type = request.headers.find("Content-Type");
-  return type != nullptr && !request.body.empty() && !spec.any_content_type &&
-         !isJsonContentType(*type);
+  if (type == nullptr || request.body.empty() || spec.any_content_type) return false;
+  return !isJsonContentType(*type) && !(spec.yaml_body && isYamlContentType(*type));
+}
+
+// "application/json" of "application/json; charset=utf-8".
+std::string_view mediaType(std::string_view content_type) {
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
+  while (!type.empty() && (type.front() == ' ' || type.front() == '\t')) type.remove_prefix(1);
+  return type;
+}
+
+bool isOneOf(std::string_view type, std::initializer_list<std::string_view> known,
+             std::string_view suffix) {
+  const auto same = [&](std::string_view word) { return net::equalsNoCase(type, word); };
+  if (std::any_of(known.begin(), known.end(), same)) return true;
+  return type.size() > suffix.size() &&
+         net::equalsNoCase(type.substr(type.size() - suffix.size()), suffix);
 }
 
 }  // namespace
 
 bool isJsonContentType(std::string_view content_type) {
-  std::string_view type = content_type.substr(0, content_type.find(';'));
-  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
-  while (!type.empty() && (type.front() == ' ' || type.front() == '\t')) type.remove_prefix(1);
-  if (net::equalsNoCase(type, "application/json")) return true;
-  return type.size() > 5 && net::equalsNoCase(type.substr(type.size() - 5), "+json");
+  return isOneOf(mediaType(content_type), {"application/json"}, "+json");
+}
+
+bool isYamlContentType(std::string_view content_type) {
+  return isOneOf(mediaType(content_type),
+                 {"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}, "+yaml");
 }
 
 RequestGate::RequestGate(const Router& router, const Authenticator& authenticator,
@@ -97,7 +115,10 @@ void RequestGate::handle(net::HttpRequest request, const net::Responder& respond
   if (!admitted.ok()) return refuse(errors_->toResponse(admitted.error(), factsOf(request)));
   if (badContentType(request, *match.spec)) {
     return refuse(problem(415, "unsupported_media_type",
-                          "the body must be JSON; send \"Content-Type: application/json\""));
+                          match.spec->yaml_body
+                              ? "the body must be YAML or JSON; send \"Content-Type: "
+                                "application/yaml\" or \"application/json\""
+                              : "the body must be JSON; send \"Content-Type: application/json\""));
   }
   (*match.handler)(
       Call(std::move(request), std::move(match.params), *match.spec, responder, errors_));

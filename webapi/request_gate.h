@@ -40,5 +40,7 @@ class RequestGate {
 
 // True for what a JSON body may be declared as: application/json or anything/…+json.
 bool isJsonContentType(std::string_view content_type);
+// True for application/yaml, text/yaml, their older names and anything/…+yaml.
+bool isYamlContentType(std::string_view content_type);
 
 }  // namespace baton::webapi

@@ -1,6 +1,7 @@
 #include "webapi/route_spec.h"
 
 #include <array>
+#include <vector>
 
 namespace baton::webapi {
 namespace {
@@ -21,6 +22,8 @@ constexpr std::array kTaskListQuery{
     QueryParam{"tag", R"({"type":"string"})", "A tag that the task has."},
     QueryParam{"host", R"({"type":"string"})", "Host of the newest attempt."},
     QueryParam{"runner", R"({"type":"string"})", "Runner of the newest attempt."},
+    QueryParam{"run", R"({"type":"string"})", "Run of a flow that the task is a part of."},
+    QueryParam{"flow", R"({"type":"string"})", "Flow of the run that the task is a part of."},
     QueryParam{"created_from", R"({"type":"string","format":"date-time"})", "Included."},
     QueryParam{"created_before", R"({"type":"string","format":"date-time"})", "Excluded."},
     kLimit,
@@ -57,7 +60,7 @@ constexpr RouteSpec taskAction(std::string_view operation, std::string_view patt
           .answer_schema = "Task"};
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kCoreRoutes{
     RouteSpec{.operation = "heartbeat",
               .method = "POST",
               .pattern = "/api/v1/runners/{runner_id}/heartbeat",
@@ -121,6 +124,12 @@ constexpr std::array kRoutes{
               .tag = "tasks",
               .summary = "Every try of a task.",
               .answer_schema = "AttemptList"},
+    RouteSpec{.operation = "explainTask",
+              .method = "GET",
+              .pattern = "/api/v1/tasks/{id}/explain",
+              .tag = "tasks",
+              .summary = "Why a task is as it is, from the outside in.",
+              .answer_schema = "Explanation"},
     taskAction("stopTask", "/api/v1/tasks/{id}/stop", "Stops a task or cancels it."),
     taskAction("skipTask", "/api/v1/tasks/{id}/skip", "A waiting task will not run."),
     taskAction("holdTask", "/api/v1/tasks/{id}/hold", "Keeps a waiting task from running."),
@@ -225,6 +234,17 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const RouteSpec> routeSpecs() { return kRoutes; }
+std::span<const RouteSpec> coreRoutes() { return kCoreRoutes; }
+
+std::span<const RouteSpec> routeSpecs() {
+  static const std::vector<RouteSpec> all = [] {
+    std::vector<RouteSpec> joined;
+    for (const auto& part : {coreRoutes(), flowRoutes(), runRoutes()}) {
+      joined.insert(joined.end(), part.begin(), part.end());
+    }
+    return joined;
+  }();
+  return all;
+}
 
 }  // namespace baton::webapi

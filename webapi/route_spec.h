@@ -33,14 +33,23 @@ struct RouteSpec {
   BodyRule body = BodyRule::None;
   bool any_content_type = false;   // The body is JSON whatever its Content-Type says.
   size_t body_bytes_max = 0;       // 0: the cap of the server if a body is required, else 64 KB.
+  bool yaml_body = false;          // The body may be YAML as well; the handler reads it.
   std::string_view body_schema{};  // Name under components/schemas.
   bool idempotency_key = false;
+  bool preconditions = false;  // If-Match and If-None-Match are heard.
   int ok_status = 200;
+  int other_ok_status = 0;  // Another good one; 0: none.
   std::string_view answer_type = "application/json";
+  bool yaml_answer = false;          // YAML for who accepts that.
   std::string_view answer_schema{};  // Name under components/schemas; empty: not JSON.
 };
 
 // Every route of the master. The heartbeat stands first: it is most of the traffic.
 std::span<const RouteSpec> routeSpecs();
+
+// Its parts by noun.
+std::span<const RouteSpec> coreRoutes();  // Tasks, runners, the cluster and the service itself.
+std::span<const RouteSpec> flowRoutes();  // Flows and schedules.
+std::span<const RouteSpec> runRoutes();   // Runs, missed instants and events.
 
 }  // namespace baton::webapi

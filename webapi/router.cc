@@ -67,17 +67,13 @@ Router::Match Router::match(std::string_view method, std::string_view path) cons
   const std::string_view wanted = method == "HEAD" ? std::string_view("GET") : method;
   Match match;
   const Entry* best = nullptr;
-  const Entry* best_path = nullptr;  // The path without regard to the method.
   for (const Entry& entry : entries_) {
     if (!fits(entry.segments, segments)) continue;
-    if (best_path == nullptr || moreSpecific(entry.segments, best_path->segments)) {
-      best_path = &entry;
-      best = nullptr;
-      match.allow.clear();
-    } else if (moreSpecific(best_path->segments, entry.segments)) {
-      continue;
+    const bool same_method = entry.spec->method == wanted;
+    if (same_method && (best == nullptr || moreSpecific(entry.segments, best->segments))) {
+      best = &entry;
     }
-    if (entry.spec->method == wanted) best = &entry;
+    if (match.allow.find(entry.spec->method) != match.allow.npos) continue;
     if (!match.allow.empty()) match.allow += ", ";
     match.allow += entry.spec->method;
     if (entry.spec->method == "GET") match.allow += ", HEAD";

@@ -16,8 +16,9 @@ class Router {
  public:
   using Handler = std::function<void(const Call&)>;
 
-  // The table outlives this. Where two patterns fit a path, the earlier one with fewer parameters
-  // in front of the difference wins ("/tasks/bulk" before "/tasks/{id}").
+  // The table outlives this. Where two patterns of a method fit a path, the one that names what
+  // the other leaves open wins ("/tasks/bulk" before "/tasks/{id}"). A word that is no address of
+  // that method stays a parameter: GET reads a flow that is called "validate".
   explicit Router(std::span<const RouteSpec> specs);
 
   // Names the handler of a route; each has exactly one.

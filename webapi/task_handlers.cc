@@ -1,6 +1,8 @@
 #include "webapi/task_handlers.h"
 
 #include "common/base/json.h"
+#include "webapi/list_cursor.h"
+#include "webapi/request_key.h"
 #include "webapi/task_json.h"
 #include "webapi/task_query.h"
 #include "webapi/task_submission.h"
@@ -11,9 +13,6 @@ namespace {
 using master::api::SubmitAnswer;
 using master::api::TaskCommand;
 using master::api::TaskView;
-
-// Scope of idempotency keys: there is one client token, so there is one client.
-constexpr const char* kClientPrincipal = "client";
 
 net::HttpResponse submitted(SubmitAnswer answer, bool bulk) {
   net::HttpResponse response = net::HttpResponse::json(201, std::move(answer.body));
@@ -43,11 +42,9 @@ Result<Json> listToJson(const master::api::TaskListView& view) {
     ASSIGN_OR_RETURN(Json json, taskToJson(task));
     items.push_back(std::move(json));
   }
-  Json next(nullptr);
-  if (view.more && !view.items.empty()) {
-    next = taskCursorAfter(view.items.back().record.state.id);
-  }
-  Json list = {{"items", std::move(items)}, {"next_cursor", std::move(next)}};
+  const bool more = view.more && !view.items.empty();
+  Json list =
+      pageToJson(std::move(items), more ? taskCursorAfter(view.items.back().record.state.id) : "");
   if (view.total) list["total"] = *view.total;
   return list;
 }
@@ -121,7 +118,7 @@ void TaskHandlers::attempts(const Call& call) {
   if (!records.ok()) return call.fail(records.error());
   Json items = Json::array();
   for (const AttemptRecord& record : *records) items.push_back(attemptToJson(record));
-  call.replyJson({{"items", std::move(items)}, {"next_cursor", nullptr}});
+  call.replyJson(pageToJson(std::move(items), ""));
 }
 
 void TaskHandlers::command(const Call& call, TaskCommand command) {

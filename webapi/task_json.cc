@@ -43,6 +43,8 @@ Json timeToJson(WallTime time) {
   return toMicros(time) == 0 ? Json(nullptr) : Json(formatRfc3339(time));
 }
 
+Json idOrNull(uint64_t id) { return id == 0 ? Json(nullptr) : Json(std::to_string(id)); }
+
 Json textOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Result<Json> taskToJson(const master::api::TaskView& view) {
@@ -63,8 +65,8 @@ Result<Json> taskToJson(const master::api::TaskView& view) {
   json["created_at"] = timeToJson(record.created_at);
   json["outputs"] = std::move(outputs);
   json["on_disconnect"] = "keep";
-  json["run_id"] = nullptr;
-  json["flow"] = nullptr;
+  json["run_id"] = idOrNull(record.run_id);
+  json["flow"] = textOrNull(record.flow);
   json["waiting_for"] = nullptr;
   if (view.waiting_for != WaitingCode::None) {
     json["waiting_for"] = {{"code", toString(view.waiting_for)}, {"text", view.waiting_text}};

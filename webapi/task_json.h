@@ -9,6 +9,8 @@ namespace baton::webapi {
 
 // null for the zero time.
 Json timeToJson(WallTime time);
+// null for 0, else a string.
+Json idOrNull(uint64_t id);
 // null for the empty text.
 Json textOrNull(std::string_view text);
 

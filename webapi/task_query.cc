@@ -1,27 +1,15 @@
 #include "webapi/task_query.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "common/base/json.h"
+#include "webapi/list_cursor.h"
 #include "webapi/query_reader.h"
 
 namespace baton::webapi {
 namespace {
 
-constexpr std::string_view kCursorMark = "t-";
-
-Result<TaskId> parseTaskCursor(std::string_view text) {
-  TaskId id = 0;
-  const std::string_view digits =
-      text.starts_with(kCursorMark) ? text.substr(kCursorMark.size()) : std::string_view();
-  const char* const end = digits.data() + digits.size();
-  const auto [read, failure] = std::from_chars(digits.data(), end, id, 16);
-  if (digits.empty() || failure != std::errc() || read != end || id == 0) {
-    return Error::invalidArgument("is not a next_cursor of this address");
-  }
-  return id;
-}
+constexpr std::string_view kTaskCursorMark = "t-";
 
 // A word may carry a failure reason ("timeout" is FAILED with that reason). The list has one
 // reason for all, so such a word stands alone.
@@ -77,7 +65,7 @@ void readReason(QueryReader& reader, master::api::TaskListQuery& query) {
 
 }  // namespace
 
-std::string taskCursorAfter(TaskId id) { return fmt::format("{}{:x}", kCursorMark, id); }
+std::string taskCursorAfter(TaskId id) { return cursorOf(kTaskCursorMark, id); }
 
 Result<master::api::TaskListQuery> readTaskListQuery(const net::HttpRequest& request) {
   master::api::TaskListQuery query;
@@ -85,27 +73,26 @@ Result<master::api::TaskListQuery> readTaskListQuery(const net::HttpRequest& req
   readStatuses(reader, query);
   readPriorities(reader, query);
   readReason(reader, query);
-  int64_t limit = query.limit;
-  std::string cursor;
+  std::string run;
   reader.text("name", query.name)
       .text("q", query.text)
       .text("tag", query.tag)
       .text("host", query.host)
       .text("runner", query.runner_id)
+      .text("run", run)
+      .text("flow", query.flow)
       .time("created_from", query.created_from)
       .time("created_before", query.created_before)
-      .integer("limit", limit, 1, 1'000)
-      .text("cursor", cursor)
       .boolean("total", query.total);
-  query.limit = static_cast<uint32_t>(limit);
-  if (!cursor.empty()) {
-    const auto before = parseTaskCursor(cursor);
-    if (before.ok()) {
-      query.before = *before;
-    } else {
-      reader.fail("cursor", before.error().message());
+  if (!run.empty()) {
+    const auto id = parseTaskId(run);
+    if (!id) {
+      reader.fail("run", fmt::format("is \"{}\", expected the id of a run", truncateUtf8(run, 40)));
     }
+    query.run_id = id.value_or(0);
   }
+  readPageLimit(reader, query.limit);
+  readCursor(reader, kTaskCursorMark, UINT64_MAX, query.before);
   RETURN_IF_ERROR(reader.finish());
   return query;
 }

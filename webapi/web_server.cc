@@ -5,10 +5,13 @@
 #include "common/base/log.h"
 #include "webapi/auth.h"
 #include "webapi/cluster_handlers.h"
+#include "webapi/event_handlers.h"
+#include "webapi/flow_handlers.h"
 #include "webapi/log_handlers.h"
 #include "webapi/open_api.h"
 #include "webapi/request_gate.h"
 #include "webapi/router.h"
+#include "webapi/run_handlers.h"
 #include "webapi/runner_handlers.h"
 #include "webapi/task_handlers.h"
 
@@ -42,6 +45,9 @@ struct WebServer::Parts {
         logs(ports.tasks, ports.hosts,
              {.worker_token = options.worker_token, .worker_timeout = options.worker_timeout}),
         runners(ports.heartbeats, ports.hosts),
+        flows(ports.flows),
+        runs(ports.runs),
+        events(ports.events),
         gate(router, authenticator, ports.cluster, std::make_shared<ErrorMapper>(ports.cluster)),
         server(
             serverOptions(options),
@@ -56,6 +62,9 @@ struct WebServer::Parts {
     tasks.bindTo(router);
     logs.bindTo(router);
     runners.bindTo(router);
+    flows.bindTo(router);
+    runs.bindTo(router);
+    events.bindTo(router);
     cluster.bindTo(router);
     router.bind("getOpenApi",
                 [this](const Call& call) { call.reply(net::HttpResponse::json(200, document)); });
@@ -68,6 +77,9 @@ struct WebServer::Parts {
   TaskHandlers tasks;
   LogHandlers logs;
   RunnerHandlers runners;
+  FlowHandlers flows;
+  RunHandlers runs;
+  EventHandlers events;
   RequestGate gate;
   net::HttpServer server;
   ClusterHandlers cluster;

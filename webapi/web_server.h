@@ -7,6 +7,7 @@
 
 #include "common/base/clock.h"
 #include "common/service/service.h"
+#include "master/api/flow_ports.h"
 #include "master/api/ports.h"
 #include "net/http_server.h"
 
@@ -20,6 +21,9 @@ struct Ports {
   master::api::HostPort& hosts;
   master::api::ClusterPort& cluster;
   master::api::CallbackPort& callbacks;
+  master::api::FlowPort& flows;
+  master::api::RunPort& runs;
+  master::api::EventPort& events;
 };
 
 // The REST API of a master, active or standby: router, tokens, handlers over net::HttpServer.

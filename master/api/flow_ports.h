@@ -21,7 +21,7 @@ namespace baton::master::api {
 struct Request {
   std::string principal;
   std::string idempotency_key;  // Empty: none.
-  std::string request_hash;     // SHA-256 of the body.
+  std::string request_hash;     // SHA-256 of address and body.
 };
 
 // Something wrong or odd in a definition.
@@ -39,7 +39,9 @@ struct FlowView {
   FlowVersionRecord version;  // The newest, or the one that was asked for; lists: without text.
   std::string schedule;       // In words of its definition ("0 2 * * * Europe/Berlin"); "": none.
   std::vector<DefinitionIssue> warnings;  // After apply.
-  uint64_t live_runs = 0;                 // Queries of one flow alone.
+  // Queries of one flow alone:
+  uint64_t live_runs = 0;
+  std::vector<WallTime> next_instants;  // Of its schedule, online or not; at most 5.
 };
 
 struct FlowApply {
@@ -52,7 +54,8 @@ struct FlowApply {
 };
 
 struct FlowApplied {
-  std::vector<DefinitionIssue> errors;  // Not empty: refused, and nothing else here is set.
+  // Not empty: refused, and nothing else here is set. Then all that was found, warnings too.
+  std::vector<DefinitionIssue> errors;
   FlowView flow;
   bool created = false;
   bool changed = false;              // False: equal to the newest version; none was made.
@@ -104,8 +107,9 @@ struct ListOf {
 class FlowPort {
  public:
   virtual ~FlowPort() = default;
-  // A definition that is wrong is no Error but FlowApplied::errors. Errors: Conflict (if_version),
-  // InvalidArgument (another name than that of the path), TooLarge.
+  // A definition that is wrong is no Error but FlowApplied::errors. Errors: Conflict (if_version:
+  // its field is "version"; key used with another body), InvalidArgument (another name than that
+  // of the path), TooLarge.
   virtual void apply(FlowApply request, Callback<FlowApplied> done) = 0;
   // Idempotent. Errors: NotFound.
   virtual void setOnline(std::string name, bool online, Callback<FlowView> done) = 0;
@@ -197,8 +201,8 @@ class RunPort {
 };
 
 struct EventSend {
-  std::string name;  // 1 to 128 characters, as names of flows.
-  std::string key;   // 1 to 128 characters.
+  std::string name;  // As names of flows.
+  std::string key;   // 1 to 128 characters, none of them a control character.
   std::map<std::string, std::string> data;
   std::optional<WallTime> happened_at;
   Request request;

@@ -110,7 +110,7 @@ TEST_F(AuthTest, TheServerDoesNotStartWithoutFitTokens) {
     WebServer::Options options;
     options.client_token = pair.client;
     options.worker_token = pair.worker;
-    WebServer server(Ports{tasks_, heartbeats_, hosts_, cluster_, callbacks_}, options);
+    WebServer server(ports(), options);
     const Status started = server.start();
     ASSERT_FALSE(started.ok());
     EXPECT_EQ(started.error().code(), ErrorCode::InvalidArgument);

@@ -149,7 +149,8 @@ TEST_F(ClusterApiTest, UnknownAddressesAndMethodsAreRefused) {
   const auto wrong = send("DELETE", "/api/v1/tasks");
   expectProblem(wrong, 405, "method_not_allowed");
   EXPECT_EQ(wrong.headers.get("Allow"), "POST, GET, HEAD");
-  EXPECT_EQ(get("/api/v1/tasks/bulk").headers.get("Allow"), "POST");
+  EXPECT_EQ(send("PUT", "/api/v1/tasks/bulk").headers.get("Allow"), "POST, GET, HEAD");
+  expectProblem(get("/api/v1/tasks/bulk"), 404, "not_found");  // No task can be called that.
   expectProblem(get("/api/v1/stats?x=1"), 400, "invalid_argument", "x");
   EXPECT_EQ(send("HEAD", "/healthz").status, 200);
 }

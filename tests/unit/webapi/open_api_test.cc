@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tests/unit/webapi/web_fixture.h"
+#include "webapi/flow_json.h"
 #include "webapi/open_api.h"
 #include "webapi/route_spec.h"
 #include "webapi/task_json.h"
@@ -77,6 +78,49 @@ TEST_F(OpenApiTest, TheTaskSchemaIsWhatIsShown) {
   const Json schemas = openApiSchemas();
   for (const auto& [name, schema] : schemas["Task"]["properties"].items()) documented.insert(name);
   EXPECT_EQ(fields, documented);
+}
+
+std::set<std::string> namesOf(const Json& object) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : object.items()) names.insert(name);
+  return names;
+}
+
+// Flows, runs and events have the fields that their schemas promise, and no others.
+TEST_F(OpenApiTest, SchemasOfFlowsRunsAndEventsAreWhatIsShown) {
+  const Json schemas = openApiSchemas();
+  const auto documented = [&](const char* schema) {
+    return namesOf(schemas[schema]["properties"]);
+  };
+  EXPECT_EQ(namesOf(flowToJson({}, true)), documented("Flow"));
+  EXPECT_EQ(namesOf(flowVersionToJson({})), documented("FlowVersion"));
+  EXPECT_EQ(namesOf(appliedToJson({}, false)), documented("FlowApplied"));
+  EXPECT_EQ(namesOf(backfillToJson({})), documented("Backfill"));
+  EXPECT_EQ(namesOf(*runToJson({}, true)), documented("Run"));
+  EXPECT_EQ(namesOf(explanationToJson({})), documented("Explanation"));
+  EXPECT_EQ(namesOf(missedToJson({})), documented("Missed"));
+  EXPECT_EQ(namesOf(*eventToJson({})), documented("Event"));
+  const Json issues = issuesToJson({{}});
+  EXPECT_EQ(namesOf(issues["errors"][0]), documented("DefinitionIssue"));
+  std::set<std::string> node = namesOf(*nodeToJson({}));
+  for (const std::string& name : namesOf(*taskToJson({}))) node.erase(name);
+  EXPECT_EQ(node, namesOf(schemas["RunTask"]["allOf"][1]["properties"]));
+}
+
+// Bodies, answers and headers that are no plain JSON are documented.
+TEST_F(OpenApiTest, DefinitionsAreDocumentedAsYaml) {
+  const Json document = openApiDocument(routeSpecs(), "1");
+  const Json& flow = document["paths"]["/api/v1/flows/{name}"];
+  EXPECT_TRUE(flow["get"]["responses"]["200"]["content"].contains("application/yaml"));
+  const Json& put = flow["put"];
+  EXPECT_TRUE(put["requestBody"]["content"].contains("application/yaml"));
+  EXPECT_TRUE(put["responses"].contains("200"));
+  EXPECT_TRUE(put["responses"].contains("201"));
+  std::set<std::string> headers;
+  for (const Json& parameter : put["parameters"]) {
+    if (parameter["in"] == "header") headers.insert(parameter["name"].get<std::string>());
+  }
+  EXPECT_EQ(headers, (std::set<std::string>{"Idempotency-Key", "If-Match", "If-None-Match"}));
 }
 
 // What the schema of a submission lists is accepted; nothing else is (see SubmitTest).

@@ -56,6 +56,15 @@ TEST_F(TaskApiTest, ATaskIsShownWhole) {
   }
 }
 
+// A task of a run names it and its flow.
+TEST_F(TaskApiTest, ATaskOfARunNamesIt) {
+  tasks_.known[7].record.run_id = 12;
+  tasks_.known[7].record.flow = "nightly";
+  const Json task = jsonOf(get("/api/v1/tasks/7"));
+  EXPECT_EQ(task["run_id"], "12");
+  EXPECT_EQ(task["flow"], "nightly");
+}
+
 // A task that ended shows how.
 TEST_F(TaskApiTest, AFailedTaskShowsItsReason) {
   TaskState& state = tasks_.known[7].record.state;
@@ -115,7 +124,7 @@ TEST_F(TaskApiTest, ActionsRefuseWhatTheyDoNotKnow) {
 TEST_F(TaskApiTest, FiltersReachThePort) {
   const auto response = get(
       "/api/v1/tasks?status=running,pending&status=FINISHED&priority=high&priority=low&name=n&q=x"
-      "&tag=etl&host=h1&runner=h1:0&created_from=2026-01-01T00:00:00Z"
+      "&tag=etl&host=h1&runner=h1:0&run=12&flow=nightly&created_from=2026-01-01T00:00:00Z"
       "&created_before=2026-01-02T00:00:00%2B01:00&limit=3&total=true");
   ASSERT_EQ(response.status, 200) << response.body;
   const auto& query = tasks_.last_query;
@@ -127,6 +136,8 @@ TEST_F(TaskApiTest, FiltersReachThePort) {
   EXPECT_EQ(query.tag, "etl");
   EXPECT_EQ(query.host, "h1");
   EXPECT_EQ(query.runner_id, "h1:0");
+  EXPECT_EQ(query.run_id, 12u);
+  EXPECT_EQ(query.flow, "nightly");
   EXPECT_EQ(formatRfc3339(query.created_from), "2026-01-01T00:00:00Z");
   EXPECT_EQ(formatRfc3339(query.created_before), "2026-01-01T23:00:00Z");
   EXPECT_EQ(query.limit, 3u);
@@ -179,6 +190,9 @@ TEST_F(TaskApiTest, BadFiltersAreRefused) {
       {"cursor=t-zz", "cursor"},
       {"cursor=t-0", "cursor"},
       {"created_from=yesterday", "created_from"},
+      {"run=x", "run"},
+      {"run=0", "run"},
+      {"flow=", "flow"},
       {"name=", "name"},
       {"name=a&name=b", "name"},
       {"name=%ff", "name"}};

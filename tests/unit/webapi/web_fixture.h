@@ -8,6 +8,7 @@
 
 #include "common/base/json.h"
 #include "net/http_client.h"
+#include "tests/unit/webapi/fake_flow_ports.h"
 #include "tests/unit/webapi/fake_ports.h"
 #include "webapi/web_server.h"
 
@@ -31,9 +32,12 @@ class WebTest : public ::testing::Test {
     options.worker_token = kWorkerToken;
     options.version = "9.9.9";
     options.drain_patience = Micros(100'000);
-    server_ = std::make_unique<WebServer>(Ports{tasks_, heartbeats_, hosts_, cluster_, callbacks_},
-                                          options);
+    server_ = std::make_unique<WebServer>(ports(), options);
     ASSERT_TRUE(server_->start().ok());
+  }
+
+  Ports ports() {
+    return {tasks_, heartbeats_, hosts_, cluster_, callbacks_, flows_, runs_, events_};
   }
 
   // Sends with exactly these fields (no token unless it is among them).
@@ -94,6 +98,9 @@ class WebTest : public ::testing::Test {
   FakeHosts hosts_;
   FakeCluster cluster_;
   FakeCallbacks callbacks_;
+  FakeFlows flows_;
+  FakeRuns runs_;
+  FakeEvents events_;
   net::HttpClient client_;
   std::unique_ptr<WebServer> server_;
 };

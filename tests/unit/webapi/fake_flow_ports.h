@@ -1,0 +1,155 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "master/api/flow_ports.h"
+
+// Ports of flows, runs and events that only remember what they were asked and answer what the test
+// has set. Set before a request, read after its answer.
+namespace baton::webapi::test {
+
+class FakeFlows final : public master::api::FlowPort {
+ public:
+  void apply(master::api::FlowApply request,
+             master::api::Callback<master::api::FlowApplied> done) override {
+    applies.push_back(std::move(request));
+    fail ? done(*fail) : done(applied);
+  }
+  void setOnline(std::string name, bool online,
+                 master::api::Callback<master::api::FlowView> done) override {
+    onlines.emplace_back(std::move(name), online);
+    fail ? done(*fail) : done(view);
+  }
+  void remove(std::string name, master::api::Callback<master::api::FlowView> done) override {
+    removed.push_back(std::move(name));
+    fail ? done(*fail) : done(view);
+  }
+  void trigger(master::api::FlowTrigger request, master::api::Callback<RunRecord> done) override {
+    triggers.push_back(std::move(request));
+    fail ? done(*fail) : done(run);
+  }
+  void backfill(master::api::FlowBackfill request,
+                master::api::Callback<master::api::BackfillView> done) override {
+    backfills.push_back(std::move(request));
+    fail ? done(*fail) : done(backfill_view);
+  }
+  Result<master::api::FlowView> flow(const std::string& name,
+                                     std::optional<uint32_t> version) override {
+    asked = {name, version};
+    if (fail) return *fail;
+    return view;
+  }
+  Result<master::api::ListOf<master::api::FlowView>> flows(
+      const master::api::FlowListQuery& query) override {
+    last_query = query;
+    if (fail) return *fail;
+    return list;
+  }
+  Result<master::api::ListOf<FlowVersionRecord>> versions(const std::string& name, uint32_t before,
+                                                          uint32_t limit) override {
+    versions_asked = {name, before, limit};
+    if (fail) return *fail;
+    return version_list;
+  }
+
+  std::optional<Error> fail;
+  master::api::FlowApplied applied;
+  master::api::FlowView view;
+  RunRecord run;
+  master::api::BackfillView backfill_view;
+  master::api::ListOf<master::api::FlowView> list;
+  master::api::ListOf<FlowVersionRecord> version_list;
+
+  std::vector<master::api::FlowApply> applies;
+  std::vector<std::pair<std::string, bool>> onlines;
+  std::vector<std::string> removed;
+  std::vector<master::api::FlowTrigger> triggers;
+  std::vector<master::api::FlowBackfill> backfills;
+  std::pair<std::string, std::optional<uint32_t>> asked;
+  master::api::FlowListQuery last_query;
+  std::tuple<std::string, uint32_t, uint32_t> versions_asked;
+};
+
+class FakeRuns final : public master::api::RunPort {
+ public:
+  void order(master::api::RunOrder order, master::api::Callback<RunRecord> done) override {
+    orders.push_back(std::move(order));
+    fail ? done(*fail) : done(view.record);
+  }
+  Result<master::api::RunView> run(RunId id) override {
+    if (id != view.record.state.id) return Error::notFound("there is no run {}", id);
+    if (fail) return *fail;
+    return view;
+  }
+  Result<std::vector<master::api::NodeView>> nodes(RunId id) override {
+    if (id != view.record.state.id) return Error::notFound("there is no run {}", id);
+    if (fail) return *fail;
+    return node_list;
+  }
+  Result<master::api::ListOf<master::api::RunView>> runs(
+      const master::api::RunListQuery& query) override {
+    last_query = query;
+    if (fail) return *fail;
+    return list;
+  }
+  Result<master::api::Explanation> explainRun(RunId id) override { return explain("run", id); }
+  Result<master::api::Explanation> explainTask(TaskId id) override { return explain("task", id); }
+  Result<master::api::ListOf<MissedRecord>> missed(const std::string& flow, WallTime before,
+                                                   const std::string& before_key,
+                                                   uint32_t limit) override {
+    missed_asked = {flow, before, before_key, limit};
+    if (fail) return *fail;
+    return missed_list;
+  }
+  void runMissed(std::string flow, WallTime plan_time, master::api::Request request,
+                 master::api::Callback<RunRecord> done) override {
+    missed_runs.emplace_back(std::move(flow), plan_time, std::move(request));
+    fail ? done(*fail) : done(view.record);
+  }
+
+  std::optional<Error> fail;
+  master::api::RunView view;
+  std::vector<master::api::NodeView> node_list;
+  master::api::ListOf<master::api::RunView> list;
+  master::api::ListOf<MissedRecord> missed_list;
+  std::vector<std::string> reasons;
+
+  std::vector<master::api::RunOrder> orders;
+  master::api::RunListQuery last_query;
+  std::tuple<std::string, WallTime, std::string, uint32_t> missed_asked;
+  std::vector<std::tuple<std::string, WallTime, master::api::Request>> missed_runs;
+
+ private:
+  Result<master::api::Explanation> explain(const char* what, uint64_t id) {
+    if (fail) return *fail;
+    return master::api::Explanation{.status = fmt::format("{} {}", what, id), .reasons = reasons};
+  }
+};
+
+class FakeEvents final : public master::api::EventPort {
+ public:
+  void send(master::api::EventSend event,
+            master::api::Callback<master::api::EventSent> done) override {
+    sent.push_back(std::move(event));
+    fail ? done(*fail) : done(answer);
+  }
+  Result<master::api::ListOf<EventRecord>> events(const std::string& name, uint64_t before,
+                                                  uint32_t limit) override {
+    asked = {name, before, limit};
+    if (fail) return *fail;
+    return list;
+  }
+
+  std::optional<Error> fail;
+  master::api::EventSent answer;
+  master::api::ListOf<EventRecord> list;
+  std::vector<master::api::EventSend> sent;
+  std::tuple<std::string, uint64_t, uint32_t> asked;
+};
+
+}  // namespace baton::webapi::test

@@ -1,0 +1,49 @@
+#include "webapi/event_handlers.h"
+
+#include "webapi/flow_json.h"
+#include "webapi/flow_requests.h"
+#include "webapi/list_cursor.h"
+
+namespace baton::webapi {
+namespace {
+
+using master::api::EventSent;
+
+Result<Json> eventPageToJson(const master::api::ListOf<EventRecord>& view) {
+  Json items = Json::array();
+  for (const EventRecord& event : view.items) {
+    ASSIGN_OR_RETURN(Json json, eventToJson(event));
+    items.push_back(std::move(json));
+  }
+  const bool more = view.more && !view.items.empty();
+  return pageToJson(std::move(items), more ? eventCursorAfter(view.items.back().id) : "");
+}
+
+}  // namespace
+
+void EventHandlers::bindTo(Router& router) {
+  router.bind("sendEvent", [this](const Call& call) { send(call); });
+  router.bind("listEvents", [this](const Call& call) { list(call); });
+}
+
+void EventHandlers::send(const Call& call) {
+  auto event = readEventSend(call.request());
+  if (!event.ok()) return call.fail(event.error());
+  events_.send(std::move(*event), [call](Result<EventSent> sent) {
+    if (!sent.ok()) return call.fail(sent.error());
+    auto json = eventToJson(sent->event);
+    if (!json.ok()) return call.fail(json.error());
+    (*json)["known"] = sent->known;
+    call.reply(net::HttpResponse::json(sent->known ? 200 : 201, dumpJson(*json)));
+  });
+}
+
+void EventHandlers::list(const Call& call) {
+  const auto query = readEventListQuery(call.request());
+  if (!query.ok()) return call.fail(query.error());
+  const auto view = events_.events(query->name, query->before, query->limit);
+  if (!view.ok()) return call.fail(view.error());
+  call.finish(eventPageToJson(*view));
+}
+
+}  // namespace baton::webapi

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/calendar/schedule_preview.h"
+#include "master/api/flow_ports.h"
+#include "webapi/call.h"
+
+// What requests about flows, runs and events say, read strictly. Errors, but where it is said:
+// InvalidArgument, and TooLarge for what is above a cap; each names the field.
+namespace baton::webapi {
+
+// The {name} of the path. Errors: NotFound (no flow can be called that).
+Result<std::string> flowNameOf(const Call& call);
+// The {id} of the path. Errors: NotFound (no run can have that id).
+Result<RunId> runIdOf(const Call& call);
+
+// Who asks, with the Idempotency-Key, which counts for this address and body alone.
+Result<master::api::Request> readRequest(const net::HttpRequest& request);
+
+// PUT of a definition: everything but the text.
+Result<master::api::FlowApply> readFlowApply(const Call& call);
+Result<master::api::FlowListQuery> readFlowListQuery(const net::HttpRequest& request);
+Result<master::api::FlowTrigger> readFlowTrigger(const net::HttpRequest& request);
+Result<master::api::FlowBackfill> readFlowBackfill(const net::HttpRequest& request);
+struct VersionListQuery {
+  uint32_t before = 0;
+  uint32_t limit = 50;
+};
+Result<VersionListQuery> readVersionListQuery(const net::HttpRequest& request);
+// `now`: what `after` is by default.
+Result<PreviewRequest> readPreview(const net::HttpRequest& request, WallTime now);
+
+Result<master::api::RunListQuery> readRunListQuery(const net::HttpRequest& request);
+// The body that fits the command.
+Result<master::api::RunOrder> readRunOrder(const Call& call, master::api::RunCommand command);
+struct MissedListQuery {
+  std::string flow;
+  WallTime before{};
+  std::string before_key;
+  uint32_t limit = 50;
+};
+Result<MissedListQuery> readMissedListQuery(const net::HttpRequest& request);
+struct MissedRun {
+  std::string flow;
+  WallTime plan_time{};
+  master::api::Request request;
+};
+Result<MissedRun> readMissedRun(const net::HttpRequest& request);
+
+Result<master::api::EventSend> readEventSend(const net::HttpRequest& request);
+struct EventListQuery {
+  std::string name;
+  uint64_t before = 0;
+  uint32_t limit = 50;
+};
+Result<EventListQuery> readEventListQuery(const net::HttpRequest& request);
+
+// Opaque cursors that stand behind the last item of a page.
+std::string flowCursorAfter(const FlowRecord& flow);
+std::string versionCursorAfter(const FlowVersionRecord& version);
+std::string runCursorAfter(RunId id);
+std::string missedCursorAfter(const MissedRecord& missed);
+std::string eventCursorAfter(uint64_t id);
+
+}  // namespace baton::webapi
