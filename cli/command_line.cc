@@ -71,6 +71,8 @@ int run(const std::vector<std::string>& arguments, const Programs& programs,
   addSharedOptions(app, tree);
   addTaskCommands(app, tree);
   addFlowCommands(app, tree);
+  addRunCommands(app, tree);
+  addEventCommands(app, tree);
   addScheduleCommands(app, tree);
   addClusterCommands(app, tree, programs);
   addConfigCommands(app, tree);

@@ -28,6 +28,8 @@ void addProgramCommands(CLI::App& app, CommandTree& tree, const Programs& progra
 void addConfigCommands(CLI::App& app, CommandTree& tree);
 void addScheduleCommands(CLI::App& app, CommandTree& tree);
 void addFlowCommands(CLI::App& app, CommandTree& tree);
+void addRunCommands(CLI::App& app, CommandTree& tree);
+void addEventCommands(CLI::App& app, CommandTree& tree);  // And those of missed instants.
 
 // Sets the action to a client verb: opens a session, then calls `verb`.
 template <typename Verb>

@@ -6,22 +6,12 @@
 
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "common/model/ids.h"
 #include "conf/yaml_file.h"
 #include "flow/definition/flow_diff.h"
-#include "flow/definition/flow_parser.h"
 
 namespace baton::cli {
 namespace {
-
-constexpr int kExitDiffers = 1;
-constexpr int kExitDiffFailed = 255;
-
-Result<std::string> readDefinition(Surroundings& surroundings, const std::string& file) {
-  if (file != "-") return conf::readConfigFile(file);
-  return std::string(std::istreambuf_iterator<char>(surroundings.in), {});
-}
-
-std::string shownFile(const std::string& file) { return file == "-" ? "standard input" : file; }
 
 flow::FlowSurroundings knownTo(const FlowFileOptions& options) {
   flow::FlowSurroundings known;
@@ -35,27 +25,16 @@ Json issueToJson(const flow::FlowIssue& issue) {
           {"message", issue.message}, {"severity", issue.warning ? "warning" : "error"}};
 }
 
-void printIssues(std::ostream& out, const std::vector<flow::FlowIssue>& issues) {
-  for (const flow::FlowIssue& issue : issues) out << printable(issue.text()) << "\n";
-}
-
-std::string lowerCased(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return text;
-}
-
 // Collects what is wrong with the files, one after the other.
 struct Validation {
   std::vector<flow::FlowIssue> issues;
   std::vector<std::string> well;            // Lines about files that are.
-  std::map<std::string, std::string> seen;  // Flow in lower case: file.
+  std::map<std::string, std::string> seen;  // Key of the flow: file.
 
   void add(const std::string& file, flow::ParsedFlow parsed) {
     issues.insert(issues.end(), parsed.issues.begin(), parsed.issues.end());
     if (!parsed.flow) return;
-    const auto [it, first] = seen.emplace(lowerCased(parsed.flow->name), file);
+    const auto [it, first] = seen.emplace(nameKey(parsed.flow->name), file);
     if (first) {
       well.push_back(fmt::format("{}: well (flow {}, {} task{})", file, parsed.flow->name,
                                  parsed.flow->tasks.size(),
@@ -69,6 +48,26 @@ struct Validation {
 };
 
 }  // namespace
+
+Result<std::string> readDefinition(Surroundings& surroundings, const std::string& file) {
+  if (file != "-") return conf::readConfigFile(file);
+  return std::string(std::istreambuf_iterator<char>(surroundings.in), {});
+}
+
+std::string shownFile(const std::string& file) { return file == "-" ? "standard input" : file; }
+
+void printIssues(std::ostream& out, const std::vector<flow::FlowIssue>& issues) {
+  for (const flow::FlowIssue& issue : issues) out << printable(issue.text()) << "\n";
+}
+
+void printChanges(std::ostream& out, Format format, const std::vector<std::string>& changes) {
+  if (format == Format::Table) {
+    for (const std::string& change : changes) out << printable(change) << "\n";
+    return;
+  }
+  const Json whole = {{"items", changes}};
+  format == Format::Json ? printJson(out, whole) : printYaml(out, whole);
+}
 
 int flowValidate(Surroundings& surroundings, const FlowFileOptions& options) {
   const auto format = parseFormat(options.output);
@@ -120,13 +119,7 @@ int flowDiff(Surroundings& surroundings, const FlowFileOptions& options) {
   }
   if (flows.size() != 2) return kExitDiffFailed;
   const std::vector<std::string> changes = flow::diffFlows(flows[0], flows[1]);
-  if (*format == Format::Table) {
-    for (const std::string& change : changes) surroundings.out << printable(change) << "\n";
-  } else {
-    const Json whole = {{"items", changes}};
-    *format == Format::Json ? printJson(surroundings.out, whole)
-                            : printYaml(surroundings.out, whole);
-  }
+  printChanges(surroundings.out, *format, changes);
   return changes.empty() ? kExitOk : kExitDiffers;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/session.h"
+#include "flow/definition/flow_parser.h"
 
 namespace baton::cli {
 
@@ -12,6 +13,17 @@ struct FlowFileOptions {
   std::vector<std::string> project_params;
   std::string output;  // Word of a format.
 };
+
+// Exit codes of `flow diff` beside 0.
+inline constexpr int kExitDiffers = 1;
+inline constexpr int kExitDiffFailed = 255;
+
+// The text of a definition; "-" is standard input. Errors: as conf::readConfigFile.
+Result<std::string> readDefinition(Surroundings& surroundings, const std::string& file);
+// The file as people read it.
+std::string shownFile(const std::string& file);
+void printIssues(std::ostream& out, const std::vector<flow::FlowIssue>& issues);
+void printChanges(std::ostream& out, Format format, const std::vector<std::string>& changes);
 
 // Checks definitions of flows without a master and tells everything that is wrong with them.
 // Returns 0, 2 (something is wrong) or 3 (no such file).

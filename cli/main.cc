@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <iostream>
 #include <string>
 #include <thread>
@@ -24,7 +26,11 @@ int main(int argc, char** argv) {
   programs.http_task = baton::worker::runHttpTask;
   const baton::SystemClock clock;
   baton::cli::Surroundings surroundings{
-      std::cin, std::cout, std::cerr, clock,
-      [](baton::Millis pause) { std::this_thread::sleep_for(pause); }};
+      std::cin,
+      std::cout,
+      std::cerr,
+      clock,
+      [](baton::Millis pause) { std::this_thread::sleep_for(pause); },
+      ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1};
   return baton::cli::run({argv + 1, argv + argc}, programs, surroundings);
 }

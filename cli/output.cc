@@ -149,6 +149,18 @@ void printMembers(std::ostream& out, const Json& object) {
   }
 }
 
+void printFacts(std::ostream& out, const Facts& facts) {
+  size_t width = 0;
+  for (const auto& [label, value] : facts) {
+    if (!value.empty()) width = std::max(width, label.size());
+  }
+  for (const auto& [label, value] : facts) {
+    if (value.empty()) continue;
+    const std::string lead = label.empty() ? std::string() : label + ":";
+    out << lead << std::string(width + 2 - lead.size(), ' ') << printable(value) << "\n";
+  }
+}
+
 void printJson(std::ostream& out, const Json& json) {
   out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }

@@ -4,6 +4,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/json.h"
@@ -33,6 +34,10 @@ void printTable(std::ostream& out, const std::vector<Column>& columns, const Jso
                 bool header);
 // Writes the members of one object as "name: value" lines.
 void printMembers(std::ostream& out, const Json& object);
+// Lines "label: value" in the order given, values one below the other; those without a value are
+// left out, a line without a label goes on with the one above.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+void printFacts(std::ostream& out, const Facts& facts);
 // Writes JSON with an indentation of two and a line break, or the same as YAML.
 void printJson(std::ostream& out, const Json& json);
 void printYaml(std::ostream& out, const Json& json);

@@ -19,6 +19,7 @@ struct Surroundings {
   std::ostream& err;
   const Clock& clock;
   std::function<void(Millis)> sleep;
+  bool terminal = false;  // A person reads `err` and can answer on `in`.
 };
 
 // Options that every client verb understands.
@@ -39,6 +40,7 @@ class Session {
   std::ostream& out() { return surroundings_->out; }
   std::ostream& err() { return surroundings_->err; }
   std::istream& in() { return surroundings_->in; }
+  bool terminal() const { return surroundings_->terminal; }
   const Clock& clock() const { return surroundings_->clock; }
   void sleep(Millis pause) { surroundings_->sleep(pause); }
 

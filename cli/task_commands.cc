@@ -2,6 +2,8 @@
 #include <memory>
 
 #include "cli/command_tree.h"
+#include "cli/explain.h"
+#include "cli/options.h"
 #include "cli/task_logs.h"
 #include "cli/task_submit.h"
 #include "cli/task_verbs.h"
@@ -22,12 +24,6 @@ constexpr const char* kSubmitFooter =
     "The command is run as it is, without a shell; use --script, or -- sh -c '...', for one.\n"
     "A submit is repeated with its idempotency key until it is answered, so that a failover\n"
     "neither loses nor doubles it.";
-
-// An option that may be repeated and takes one value each time, so that it can't swallow others.
-CLI::Option* addRepeated(CLI::App& verb, const std::string& name, std::vector<std::string>& out,
-                         const std::string& help) {
-  return verb.add_option(name, out, help)->allow_extra_args(false);
-}
 
 void addSubmitOptions(CLI::App& verb, SubmitOptions& options) {
   verb.add_option("--name", options.name, "Name for people (default: the program's)");
@@ -113,17 +109,28 @@ void addList(CLI::App& task, CommandTree& tree) {
   verb->add_option("-t,--tag", options->tag, "A tag");
   verb->add_option("--host", options->host, "Host of the newest attempt");
   verb->add_option("--runner", options->runner, "Runner of the newest attempt");
+  verb->add_option("--run", options->run, "Run of a flow that they are parts of");
+  verb->add_option("--flow", options->flow, "Flow whose runs they are parts of");
   verb->add_option("--since", options->since, "Made at this time or later; an age (2h) or a time");
   verb->add_option("--before", options->before, "Made before this time; an age or a time");
-  verb->add_option("-n,--limit", options->limit, "Tasks a page, 1 to 1000 (default: 50)");
-  verb->add_option("--cursor", options->cursor, "Go on after the page that named this cursor");
-  verb->add_flag("--all", options->all, "All pages");
-  verb->add_flag("--total", options->total, "Count all that match, too");
+  addPageOptions(*verb, options->pages, true);
   verb->footer(
       "Examples:\n  baton task list --status RUNNING,QUEUED\n"
-      "  baton task list --status FAILED --since 24h --all -o json");
+      "  baton task list --status FAILED --since 24h --all -o json\n"
+      "  baton task list --flow nightly-sales --status RUNNING");
   verb->callback([&tree, options] {
     setClientAction(tree, [options](Session& session) { return taskList(session, *options); });
+  });
+}
+
+void addExplain(CLI::App& task, CommandTree& tree) {
+  CLI::App* verb = task.add_subcommand("explain", "Say why a task is as it is");
+  auto id = std::make_shared<std::string>();
+  verb->add_option("ID", *id, "The task")->required();
+  verb->footer("Example:\n  baton task explain 42");
+  verb->callback([&tree, id] {
+    setClientAction(
+        tree, [id](Session& session) { return explain(session, "task", taskPath(*id), *id); });
   });
 }
 
@@ -178,6 +185,7 @@ void addTaskCommands(CLI::App& app, CommandTree& tree) {
   addSubmit(*task, tree);
   addGet(*task, tree);
   addList(*task, tree);
+  addExplain(*task, tree);
   addLogs(*task, tree);
   addWait(*task, tree);
   addAction(*task, tree, "stop", "Stop a task, or cancel it when it waits");

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "cli/exit_code.h"
+#include "cli/options.h"
 #include "cli/task_logs.h"
 #include "cli/task_wait.h"
 #include "common/base/duration_text.h"
@@ -33,19 +34,6 @@ Result<std::string> readAll(const std::string& file, std::istream& in) {
   }
   if (source.bad()) return Error::invalidArgument("{}: can't be read", file);
   return text;
-}
-
-Status addPairs(Json& task, const char* field, const char* option,
-                const std::vector<std::string>& pairs) {
-  for (const std::string& pair : pairs) {
-    const size_t equals = pair.find('=');
-    if (equals == pair.npos || equals == 0) {
-      return Error::invalidArgument("{} is \"{}\", expected NAME=VALUE", option,
-                                    truncateUtf8(pair, 60));
-    }
-    task[field][pair.substr(0, equals)] = pair.substr(equals + 1);
-  }
-  return {};
 }
 
 Status addDuration(Json& object, const char* field, const char* option, const std::string& text) {

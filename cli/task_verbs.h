@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/list_pages.h"
 #include "cli/session.h"
 
 namespace baton::cli {
@@ -18,11 +19,13 @@ struct TaskListOptions {
   std::string runner;
   std::string since;   // RFC 3339, or "1h" before now.
   std::string before;  // The same.
-  std::string limit;
-  std::string cursor;
-  bool all = false;  // Every page.
-  bool total = false;
+  std::string run;
+  std::string flow;
+  PageOptions pages;
 };
+
+// Why a task that does not run waits, or why it failed.
+std::string whyText(const Json& task);
 
 // Each prints and returns the exit code.
 int taskGet(Session& session, const std::string& id, bool attempts);

@@ -128,6 +128,7 @@ ApiClient::ApiClient(Options options, const Clock& clock)
 Result<ApiReply> ApiClient::call(const ApiRequest& request) {
   const BootTime deadline = clock_.bootNow() + options_.patience;
   for (Master& master : masters_) master.last_answer.clear();
+  problem_ = Json::object();
   Status last;
   std::optional<Error> trouble;  // Of the last whole round.
   while (true) {
@@ -139,7 +140,10 @@ Result<ApiReply> ApiClient::call(const ApiRequest& request) {
       if (left <= Micros(0) && !last.ok()) return gaveUp(refused ? refused : trouble);
       const size_t index = current_;
       Attempt attempt = tryOnce(index, request, std::max<Micros>(left, Millis(1)));
-      if (attempt.outcome == Attempt::Outcome::Done) return std::move(attempt.result);
+      if (attempt.outcome == Attempt::Outcome::Done) {
+        problem_ = std::move(attempt.problem);
+        return std::move(attempt.result);
+      }
       last = attempt.result.status();
       masters_[index].last_answer = last.error().message();
       if (attempt.refused) refused = last.error();
@@ -198,7 +202,7 @@ ApiClient::Attempt ApiClient::judge(size_t index, const ApiRequest& request,
         ApiReply{response.status, std::move(response.headers), std::move(response.body)};
     return attempt;
   }
-  const Json problem = problemOf(response);
+  const Json& problem = attempt.problem = problemOf(response);
   const std::string word = textOf(problem, "code");
   const ErrorCode code = errorCodeOf(response.status, word);
   std::string detail = textOf(problem, "detail");
@@ -266,8 +270,8 @@ net::HttpRequest ApiClient::toHttp(const ApiRequest& request) const {
   http.method = request.method;
   http.target = request.target;
   http.headers.add("Authorization", "Bearer " + options_.token);
-  http.headers.add("Accept", "application/json");
-  if (!request.body.empty()) http.headers.add("Content-Type", "application/json");
+  http.headers.add("Accept", request.accept);
+  if (!request.body.empty()) http.headers.add("Content-Type", request.content_type);
   if (!request.idempotency_key.empty()) {
     http.headers.add("Idempotency-Key", request.idempotency_key);
   }

@@ -18,8 +18,10 @@ namespace baton::webapi {
 // One request to whichever master is active.
 struct ApiRequest {
   std::string method = "GET";
-  std::string target;           // Path and query as on the wire.
-  std::string body;             // JSON; empty: none.
+  std::string target;  // Path and query as on the wire.
+  std::string body;    // Empty: none.
+  std::string content_type = "application/json";
+  std::string accept = "application/json";
   std::string idempotency_key;  // Sent with every repetition; empty: none.
   // True if the request does no harm when it is carried out twice: then it is repeated after a
   // lost answer too. False: it is sent only to a master that has just said that it leads, and a
@@ -63,6 +65,9 @@ class ApiClient {
   // leading master still answered when the patience ended), Unavailable (a worker that the master
   // asked does not answer; the answer to a request that is not repeatable was lost).
   Result<ApiReply> call(const ApiRequest& request);
+  // The problem document of the refusal that the last call ended with; an empty object if it did
+  // not end with one.
+  const Json& problem() const { return problem_; }
 
   // call() and the body as JSON.
   Result<Json> get(std::string_view target);
@@ -82,6 +87,7 @@ class ApiClient {
     enum class Outcome : uint8_t { Done, Elsewhere, Later };
     Outcome outcome = Outcome::Later;
     bool refused = false;  // A master answered, and not that it does not lead (any more).
+    Json problem = Json::object();
     Result<ApiReply> result = ApiReply{};
     Millis retry_after{0};
   };
@@ -104,6 +110,7 @@ class ApiClient {
   std::vector<Master> masters_;  // As configured, and behind them those that were named.
   size_t current_ = 0;           // Index of the master that is asked first.
   bool hinted_ = false;          // current_ was named by a standby a moment ago.
+  Json problem_ = Json::object();
 };
 
 // The code that a problem document's `code` or, without one, an HTTP status stands for.

@@ -24,6 +24,7 @@ class FakeCluster {
     int status = 200;
     std::string body;
     std::string log_size{};  // X-Baton-Log-Size; empty: none.
+    std::string problem{};   // Whole body of a refusal; empty: one with `body` as its code.
   };
 
   FakeCluster()
@@ -60,10 +61,12 @@ class FakeCluster {
     std::istringstream in(input);
     out.str("");
     err.str("");
-    Surroundings surroundings{in, out, err, clock, [this](Millis pause) { clock.advance(pause); }};
+    Surroundings surroundings{
+        in, out, err, clock, [this](Millis pause) { clock.advance(pause); }, terminal};
     return cli::run(arguments, programs, surroundings);
   }
 
+  bool terminal = false;
   test::FakeClock clock;
   std::ostringstream out;
   std::ostringstream err;
@@ -76,6 +79,7 @@ class FakeCluster {
     if (it == answers_.end()) return net::HttpResponse::problem(404, "not_found", "no such thing");
     Answer answer = it->second.front();
     if (it->second.size() > 1) it->second.erase(it->second.begin());
+    if (!answer.problem.empty()) return net::HttpResponse::json(answer.status, answer.problem);
     if (answer.status >= 400) {
       return net::HttpResponse::problem(answer.status, answer.body, "refused: " + answer.body);
     }

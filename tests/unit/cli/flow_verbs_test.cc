@@ -108,7 +108,8 @@ TEST_F(FlowVerbsTest, DiffSaysWhatChanges) {
   EXPECT_EQ(cluster_.run({"flow", "diff", before, file("wrong.yaml", kWrong)}), 255);
   EXPECT_NE(cluster_.err.str().find("wrong.yaml:3:21: "), std::string::npos);
   EXPECT_EQ(cluster_.run({"flow", "diff", folder_.path() + "/none", after}), 255);
-  EXPECT_EQ(cluster_.run({"flow", "diff", before}), kExitUsage);
+  EXPECT_EQ(cluster_.run({"flow", "diff"}), kExitUsage);
+  EXPECT_EQ(cluster_.run({"flow", "diff", before, same, after}), kExitUsage);
 }
 
 }  // namespace

@@ -62,25 +62,77 @@ TEST(ClusterVerbsTest, VerifyFailsOnDifferences) {
 // Help must be there for every verb and go to standard output with 0.
 TEST(CommandLineTest, HelpIsWhole) {
   FakeCluster cluster;
-  for (const std::vector<std::string>& verb : {std::vector<std::string>{},
-                                               {"task"},
-                                               {"task", "submit"},
-                                               {"task", "list"},
-                                               {"task", "logs"},
-                                               {"task", "wait"},
-                                               {"task", "stop"},
-                                               {"task", "rerun"},
-                                               {"host", "list"},
-                                               {"cluster", "status"},
-                                               {"cluster", "history"},
-                                               {"config", "check"},
-                                               {"schedule", "preview"},
-                                               {"version"}}) {
+  for (const std::vector<std::string>& verb :
+       std::vector<std::vector<std::string>>{{},
+                                             {"task"},
+                                             {"task", "submit"},
+                                             {"task", "list"},
+                                             {"task", "logs"},
+                                             {"task", "wait"},
+                                             {"task", "stop"},
+                                             {"task", "rerun"},
+                                             {"task", "explain"},
+                                             {"host", "list"},
+                                             {"cluster", "status"},
+                                             {"cluster", "history"},
+                                             {"config", "check"},
+                                             {"schedule", "preview"},
+                                             {"flow"},
+                                             {"flow", "validate"},
+                                             {"flow", "diff"},
+                                             {"flow", "apply"},
+                                             {"flow", "get"},
+                                             {"flow", "list"},
+                                             {"flow", "versions"},
+                                             {"flow", "online"},
+                                             {"flow", "offline"},
+                                             {"flow", "trigger"},
+                                             {"flow", "backfill"},
+                                             {"flow", "delete"},
+                                             {"run"},
+                                             {"run", "get"},
+                                             {"run", "list"},
+                                             {"run", "tasks"},
+                                             {"run", "explain"},
+                                             {"run", "wait"},
+                                             {"run", "stop"},
+                                             {"run", "pause"},
+                                             {"run", "resume"},
+                                             {"run", "rerun"},
+                                             {"run", "skip"},
+                                             {"run", "force-success"},
+                                             {"run", "priority"},
+                                             {"event", "send"},
+                                             {"event", "list"},
+                                             {"missed", "list"},
+                                             {"missed", "run"},
+                                             {"version"}}) {
     std::vector<std::string> line = verb;
     line.emplace_back("--help");
     EXPECT_EQ(cluster.run(line), 0);
     EXPECT_GT(cluster.out.str().size(), 50U);
     EXPECT_EQ(cluster.err.str(), "");
+  }
+}
+
+// Verbs about flows, runs and events come with an example of themselves.
+TEST(CommandLineTest, HelpHasExamples) {
+  FakeCluster cluster;
+  for (const auto& [noun, verbs] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"flow",
+            {"validate", "diff", "apply", "get", "list", "versions", "online", "offline", "trigger",
+             "backfill", "delete"}},
+           {"run",
+            {"get", "list", "tasks", "explain", "wait", "stop", "pause", "resume", "rerun", "skip",
+             "force-success", "priority"}},
+           {"event", {"send", "list"}},
+           {"missed", {"list", "run"}}}) {
+    for (const std::string& verb : verbs) {
+      EXPECT_EQ(cluster.run({noun, verb, "--help"}), 0);
+      EXPECT_NE(cluster.out.str().find(fmt::format("\n  baton {} {} ", noun, verb)),
+                std::string::npos)
+          << cluster.out.str();
+    }
   }
 }
 

@@ -1,0 +1,48 @@
+#include "cli/event_verbs.h"
+
+#include "cli/exit_code.h"
+#include "cli/options.h"
+
+namespace baton::cli {
+
+int eventSend(Session& session, const EventSendOptions& options) {
+  Json body = {{"name", options.name}, {"key", options.key}};
+  if (const Status added = addPairs(body, "data", "--data", options.data); !added.ok()) {
+    return session.fail(added.error());
+  }
+  if (!options.at.empty()) body["happened_at"] = options.at;
+  const auto event = session.api().create("/api/v1/events", body, options.idempotency_key);
+  if (!event.ok()) return session.fail(event.error());
+  const bool known = memberText(*event, "known") == "true";
+  session.printLine(printable(fmt::format("event {} ({}, {}) {}", memberText(*event, "id"),
+                                          memberText(*event, "name"), memberText(*event, "key"),
+                                          known ? "was there already; nothing changed" : "stored")),
+                    *event);
+  return kExitOk;
+}
+
+int eventList(Session& session, const std::string& name, const PageOptions& options) {
+  return listPages(
+      session, "/api/v1/events", {{"name", name}},
+      {memberColumn("ID", "id"), memberColumn("NAME", "name"), memberColumn("KEY", "key"),
+       memberColumn("HAPPENED", "happened_at"), memberColumn("DATA", "data")},
+      options);
+}
+
+int missedList(Session& session, const std::string& flow, const PageOptions& options) {
+  return listPages(session, "/api/v1/missed", {{"flow", flow}},
+                   {memberColumn("FLOW", "flow"), memberColumn("PLAN_TIME", "plan_time"),
+                    memberColumn("REASON", "reason"), memberColumn("RECORDED", "recorded_at"),
+                    memberColumn("RUN", "run_id")},
+                   options);
+}
+
+int missedRun(Session& session, const std::string& flow, const std::string& plan_time) {
+  const auto run =
+      session.api().create("/api/v1/missed/run", {{"flow", flow}, {"plan_time", plan_time}});
+  if (!run.ok()) return session.fail(run.error());
+  session.printLine(printable(memberText(*run, "id")), *run);
+  return kExitOk;
+}
+
+}  // namespace baton::cli

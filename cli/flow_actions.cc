@@ -1,0 +1,127 @@
+#include "cli/flow_actions.h"
+
+#include "cli/exit_code.h"
+#include "cli/flow_queries.h"
+#include "cli/options.h"
+#include "cli/run_wait.h"
+#include "common/base/duration_text.h"
+
+namespace baton::cli {
+namespace {
+
+// Asks the person at the terminal.
+bool confirm(Session& session, const std::string& question) {
+  session.err() << question << " [y/N] " << std::flush;
+  std::string answer;
+  std::getline(session.in(), answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+}  // namespace
+
+int flowSetOnline(Session& session, const std::vector<std::string>& names, bool online) {
+  int code = kExitOk;
+  for (const std::string& name : names) {
+    const auto flow = session.api().post(flowPath(name) + (online ? "/online" : "/offline"));
+    if (!flow.ok()) {
+      const int failed = session.fail(flow.error());
+      if (code == kExitOk) code = failed;
+      continue;
+    }
+    const std::string next = online ? memberText(*flow, "next_at") : "";
+    session.printLine(
+        printable(fmt::format("flow {} {}{}", memberText(*flow, "name"),
+                              online ? "online" : "offline", next.empty() ? "" : ", next " + next)),
+        *flow);
+  }
+  return code;
+}
+
+int flowDelete(Session& session, const std::string& name, bool yes) {
+  if (!yes && !session.terminal()) {
+    return session.fail(
+        Error::invalidArgument("nobody can be asked whether flow {} is to be deleted; -y says yes",
+                               truncateUtf8(name, 80)));
+  }
+  const std::string question = fmt::format(
+      "Delete flow {} with its schedule, and stop its runs that wait or run?", printable(name));
+  if (!yes && !confirm(session, question)) {
+    session.err() << "baton: not deleted\n";
+    return kExitFailure;
+  }
+  webapi::ApiRequest request;
+  request.method = "DELETE";
+  request.target = flowPath(name);
+  // After a lost answer a repeat would say that there is no such flow.
+  request.repeatable = false;
+  const auto reply = session.api().call(request);
+  if (!reply.ok()) return session.fail(reply.error());
+  const auto flow = reply->json();
+  if (!flow.ok()) return session.fail(flow.error());
+  session.printLine(printable(fmt::format("flow {} deleted", memberText(*flow, "name"))), *flow);
+  return kExitOk;
+}
+
+int flowTrigger(Session& session, const FlowTriggerOptions& options) {
+  if (!options.wait_timeout.empty()) {
+    if (!options.wait) {
+      return session.fail(Error::invalidArgument("--wait-timeout belongs to --wait"));
+    }
+    auto timeout = parseDuration(options.wait_timeout);
+    if (!timeout.ok()) return session.fail(Error(timeout.error()).withContext("--wait-timeout"));
+  }
+  Json body = Json::object();
+  if (const Status added = addPairs(body, "params", "--param", options.params); !added.ok()) {
+    return session.fail(added.error());
+  }
+  if (!options.plan_time.empty()) body["plan_time"] = options.plan_time;
+  if (!options.priority.empty()) body["priority"] = options.priority;
+  const auto run =
+      session.api().create(flowPath(options.flow) + "/trigger", body, options.idempotency_key);
+  if (!run.ok()) return session.fail(run.error());
+  const std::string id = memberText(*run, "id");
+  if (session.format() == Format::Table) {
+    session.out() << printable(id) << "\n" << std::flush;
+  } else if (!options.wait) {
+    session.printObject(*run);
+  }
+  return options.wait ? runWait(session, {.id = id, .timeout = options.wait_timeout}) : kExitOk;
+}
+
+int flowBackfill(Session& session, const FlowBackfillOptions& options) {
+  const bool range = !options.from.empty() || !options.to.empty();
+  if (range == !options.at.empty() || (range && (options.from.empty() || options.to.empty()))) {
+    return session.fail(
+        Error::invalidArgument("which plan times? expected --from T --to T, or --at T..."));
+  }
+  Json body = {{"parallel", options.parallel},
+               {"newest_first", options.newest_first},
+               {"keep_going", options.keep_going},
+               {"dry_run", options.dry_run}};
+  if (range) {
+    body["from"] = options.from;
+    body["to"] = options.to;
+  } else {
+    body["plan_times"] = options.at;
+  }
+  if (const Status added = addPairs(body, "params", "--param", options.params); !added.ok()) {
+    return session.fail(added.error());
+  }
+  const auto backfill =
+      session.api().create(flowPath(options.flow) + "/backfill", body, options.idempotency_key);
+  if (!backfill.ok()) return session.fail(backfill.error());
+  const auto items = backfill->find("items");
+  const Json rows = items == backfill->end() ? Json::array() : *items;
+  session.printRows({memberColumn("PLAN_TIME", "plan_time"), memberColumn("RUN", "run_id")}, rows,
+                    *backfill);
+  if (session.format() == Format::Table) {
+    session.err() << (options.dry_run
+                          ? fmt::format("{} runs would be made\n", rows.size())
+                          : fmt::format("backfill {}: {} runs; baton run list --backfill {}\n",
+                                        printable(memberText(*backfill, "id")), rows.size(),
+                                        printable(memberText(*backfill, "id"))));
+  }
+  return kExitOk;
+}
+
+}  // namespace baton::cli

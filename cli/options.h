@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/list_pages.h"
+#include "common/base/json.h"
+#include "common/base/status.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+// Options that several verbs have.
+namespace baton::cli {
+
+// An option that may be repeated and takes one value each time, so that it can't swallow others.
+CLI::Option* addRepeated(CLI::App& verb, const std::string& name, std::vector<std::string>& out,
+                         const std::string& help);
+// --limit, --cursor, --all, and --total where the list can count.
+void addPageOptions(CLI::App& verb, PageOptions& options, bool total);
+
+// Adds NAME=VALUE words to the object `field` of `json`; without words there is none. Errors:
+// InvalidArgument (names the option).
+Status addPairs(Json& json, const char* field, const char* option,
+                const std::vector<std::string>& pairs);
+
+}  // namespace baton::cli

@@ -1,0 +1,314 @@
+#include <gtest/gtest.h>
+
+#include "cli/exit_code.h"
+#include "tests/unit/cli/fake_cluster.h"
+#include "tests/unit/conf/temporary_folder.h"
+
+namespace baton::cli {
+namespace {
+
+const std::string kText = "flow: f\ntasks:\n  a: {command: [x]}\n";
+const std::string kProblem =
+    R"({"status":400,"code":"invalid_definition","detail":"the definition is wrong",)"
+    R"("errors":[{"file":"f","line":3,"column":21,"key":"tasks.a.timout",)"
+    R"("message":"is not a known key"}],)"
+    R"("warnings":[{"file":"f","line":4,"column":1,"key":"","message":"is odd"}]})";
+
+std::string applied(const std::string& name, bool created, bool changed) {
+  return Json{{"name", name},
+              {"version", 2},
+              {"online", true},
+              {"next_at", "2026-11-30T01:00:00Z"},
+              {"created", created},
+              {"changed", changed},
+              {"changes", changed && !created ? Json::array({"task b added"}) : Json::array()},
+              {"warnings", Json::array()}}
+      .dump();
+}
+
+class FlowServerVerbsTest : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& text = kText) {
+    return folder_.write(name, text);
+  }
+  Json bodyOf(size_t index) { return *parseJson(cluster_.requests().at(index).body); }
+
+  FakeCluster cluster_;
+  conf::TemporaryFolder folder_;
+};
+
+// Apply must check every file before it stores the first, as YAML and with a key of its own.
+TEST_F(FlowServerVerbsTest, ApplyChecksAllAndThenStores) {
+  cluster_.on("POST /api/v1/flows/validate",
+              {{200, applied("f", true, true)}, {200, applied("g", false, true)}});
+  cluster_.on("PUT /api/v1/flows/f", {{201, applied("f", true, true)}});
+  cluster_.on("PUT /api/v1/flows/g", {{200, applied("g", false, true)}});
+  EXPECT_EQ(cluster_.run({"flow", "apply", file("f.yaml"), file("g.yaml"), "--online"}), 0)
+      << cluster_.err.str();
+  EXPECT_EQ(cluster_.out.str(),
+            "flow f version 2 created, online, next 2026-11-30T01:00:00Z\n"
+            "flow g version 2 stored, online, next 2026-11-30T01:00:00Z\n  task b added\n");
+  const auto requests = cluster_.requests();
+  ASSERT_EQ(requests.size(), 4U);
+  EXPECT_EQ(requests[1].method, "POST");
+  EXPECT_EQ(requests[2].method, "PUT");
+  EXPECT_EQ(requests[2].target, "/api/v1/flows/f?online=true");
+  EXPECT_EQ(requests[2].headers.get("Content-Type"), "application/yaml");
+  EXPECT_EQ(requests[2].body, kText);
+  EXPECT_EQ(requests[2].headers.get("Idempotency-Key").size(), 36U);
+  EXPECT_NE(requests[2].headers.get("Idempotency-Key"), requests[3].headers.get("Idempotency-Key"));
+}
+
+// A failover between the check and the answer must be ridden out with the same key.
+TEST_F(FlowServerVerbsTest, ApplyRidesOutAFailover) {
+  cluster_.on("POST /api/v1/flows/validate", applied("f", false, false));
+  cluster_.on("PUT /api/v1/flows/f", {{503, "not_active"}, {200, applied("f", false, false)}});
+  EXPECT_EQ(cluster_.run({"flow", "apply", "-", "--offline"}, kText), 0) << cluster_.err.str();
+  EXPECT_EQ(cluster_.out.str(), "flow f version 2 unchanged, online, next 2026-11-30T01:00:00Z\n");
+  const auto requests = cluster_.requests();
+  ASSERT_EQ(requests.size(), 3U);
+  EXPECT_EQ(requests[1].target, "/api/v1/flows/f?online=false");
+  EXPECT_EQ(requests[1].headers.get("Idempotency-Key"), requests[2].headers.get("Idempotency-Key"));
+}
+
+// One wrong file must leave all others alone, and be told with file, line and column.
+TEST_F(FlowServerVerbsTest, ApplyIsAllOrNothing) {
+  FakeCluster::Answer refusal{400, "", "", kProblem};
+  cluster_.on("POST /api/v1/flows/validate", {{200, applied("f", true, true)}, refusal});
+  const std::string wrong = file("wrong.yaml");
+  EXPECT_EQ(cluster_.run({"flow", "apply", file("f.yaml"), wrong}), kExitUsage);
+  EXPECT_EQ(cluster_.err.str(), wrong + ":3:21: tasks.a.timout: is not a known key\n" + wrong +
+                                    ":4:1: warning: is odd\nbaton: nothing was applied\n");
+  EXPECT_EQ(cluster_.out.str(), "");
+  EXPECT_EQ(cluster_.requests().size(), 2U);
+}
+
+// One flow in two files is a mistake, and so is a file that is not there.
+TEST_F(FlowServerVerbsTest, ApplyRefusesDoublesAndMissingFiles) {
+  cluster_.on("POST /api/v1/flows/validate",
+              {{200, applied("f", true, true)}, {200, applied("F", true, true)}});
+  EXPECT_EQ(cluster_.run({"flow", "apply", file("a.yaml"), file("b.yaml")}), kExitUsage);
+  EXPECT_NE(cluster_.err.str().find("b.yaml: F is the flow of "), std::string::npos);
+  EXPECT_EQ(cluster_.run({"flow", "apply", folder_.path() + "/none"}), kExitNotFound);
+  EXPECT_EQ(cluster_.run({"flow", "apply"}), kExitUsage);
+  EXPECT_EQ(cluster_.run({"flow", "apply", "-", "--online", "--offline"}, kText), kExitUsage);
+  for (const auto& request : cluster_.requests()) EXPECT_EQ(request.method, "POST");
+}
+
+// A dry run must store nothing and say what would be.
+TEST_F(FlowServerVerbsTest, ApplyCanBeTried) {
+  cluster_.on("POST /api/v1/flows/validate", applied("f", false, true));
+  EXPECT_EQ(cluster_.run({"flow", "apply", "-", "--dry-run"}, kText), 0);
+  EXPECT_EQ(cluster_.out.str(), "flow f would change\n  task b added\n");
+  EXPECT_EQ(cluster_.run({"flow", "apply", "-", "--dry-run", "-o", "json"}, kText), 0);
+  EXPECT_EQ((*parseJson(cluster_.out.str()))["items"][0]["name"], "f");
+  for (const auto& request : cluster_.requests()) EXPECT_EQ(request.method, "POST");
+}
+
+// What the master refuses to store keeps its exit code; what comes behind is told.
+TEST_F(FlowServerVerbsTest, ApplyStopsAtARefusal) {
+  cluster_.on("POST /api/v1/flows/validate",
+              {{200, applied("f", true, true)}, {200, applied("g", true, true)}});
+  cluster_.on("PUT /api/v1/flows/f", {{409, "conflict"}});
+  EXPECT_EQ(cluster_.run({"flow", "apply", file("f.yaml"), file("g.yaml")}), kExitRefused);
+  EXPECT_NE(cluster_.err.str().find("refused: conflict"), std::string::npos);
+  EXPECT_NE(cluster_.err.str().find("1 more not applied"), std::string::npos);
+  cluster_.on("POST /api/v1/flows/validate", {{413, "too_large"}});
+  EXPECT_EQ(cluster_.run({"flow", "apply", "-"}, kText), kExitUsage);
+  cluster_.on("POST /api/v1/flows/validate", {{403, "permission_denied"}});
+  EXPECT_EQ(cluster_.run({"flow", "apply", "-"}, kText), kExitRefused);
+}
+
+// diff of one file asks the master; its exit codes are 0, 1 and 255.
+TEST_F(FlowServerVerbsTest, DiffComparesWithTheMaster) {
+  const std::string f = file("f.yaml");
+  cluster_.on("POST /api/v1/flows/validate", applied("f", false, false));
+  EXPECT_EQ(cluster_.run({"flow", "diff", f}), 0);
+  EXPECT_EQ(cluster_.out.str(), "");
+  cluster_.on("POST /api/v1/flows/validate", applied("f", false, true));
+  EXPECT_EQ(cluster_.run({"flow", "diff", f}), 1);
+  EXPECT_EQ(cluster_.out.str(), "task b added\n");
+  cluster_.on("POST /api/v1/flows/validate", applied("f", true, true));
+  EXPECT_EQ(cluster_.run({"flow", "diff", f, "-o", "json"}), 1);
+  EXPECT_EQ(*parseJson(cluster_.out.str()), (Json{{"items", Json::array({"flow f is new"})}}));
+  cluster_.on("POST /api/v1/flows/validate", {FakeCluster::Answer{400, "", "", kProblem}});
+  EXPECT_EQ(cluster_.run({"flow", "diff", f}), 255);
+  EXPECT_NE(cluster_.err.str().find(f + ":3:21: "), std::string::npos);
+  cluster_.on("POST /api/v1/flows/validate", {{401, ""}});
+  EXPECT_EQ(cluster_.run({"flow", "diff", f}), 255);
+  EXPECT_EQ(cluster_.run({"flow", "diff", folder_.path() + "/none"}), 255);
+  EXPECT_EQ(cluster_.run({"flow", "diff", f, "--masters", "nohost"}), 255);
+}
+
+const std::string kFlow =
+    R"({"name":"f","version":2,"newest_version":3,"author":"client","changed_at":"2026-11-01T00:00:00Z",)"
+    R"("online":true,"online_since":"2026-11-02T00:00:00Z","schedule":"0 2 * * * UTC",)"
+    R"("next_at":"2026-11-30T02:00:00Z","last_success":null,"live_runs":1,"text":"flow: f",)"
+    R"("next_instants":["2026-11-30T02:00:00Z","2026-12-01T02:00:00Z"]})";
+
+// get shows the facts, or the definition as it was stored.
+TEST_F(FlowServerVerbsTest, GetShowsAFlow) {
+  cluster_.on("GET /api/v1/flows/f", kFlow);
+  EXPECT_EQ(cluster_.run({"flow", "get", "f", "--version", "2"}), 0) << cluster_.err.str();
+  EXPECT_EQ(cluster_.out.str(),
+            "flow:      f\n"
+            "version:   2 (the newest is 3) by client at 2026-11-01T00:00:00Z\n"
+            "state:     online since 2026-11-02T00:00:00Z\n"
+            "schedule:  0 2 * * * UTC\n"
+            "next:      2026-11-30T02:00:00Z\n"
+            "           2026-12-01T02:00:00Z\n"
+            "live runs: 1\n");
+  EXPECT_EQ(cluster_.requests().back().target, "/api/v1/flows/f?version=2");
+  EXPECT_EQ(cluster_.run({"flow", "get", "f", "-o", "json"}), 0);
+  EXPECT_EQ((*parseJson(cluster_.out.str()))["version"], 2);
+  cluster_.on("GET /api/v1/flows/f", kText.substr(0, kText.size() - 1));
+  EXPECT_EQ(cluster_.run({"flow", "get", "f", "-o", "yaml"}), 0);
+  EXPECT_EQ(cluster_.out.str(), kText);
+  EXPECT_EQ(cluster_.requests().back().headers.get("Accept"), "application/yaml");
+  EXPECT_EQ(cluster_.run({"flow", "get", "other"}), kExitNotFound);
+  EXPECT_EQ(cluster_.run({"flow", "get"}), kExitUsage);
+}
+
+// Lists go by pages, with filters.
+TEST_F(FlowServerVerbsTest, FlowsAndVersionsAreListed) {
+  cluster_.on("GET /api/v1/flows", {{200, "{\"items\":[" + kFlow + "],\"next_cursor\":\"f-f\"}"},
+                                    {200, R"({"items":[],"next_cursor":null})"}});
+  EXPECT_EQ(cluster_.run({"flow", "list", "--online", "-q", "f", "--all"}), 0);
+  EXPECT_NE(cluster_.out.str().find("f     2        online  0 2 * * * UTC"), std::string::npos)
+      << cluster_.out.str();
+  const auto requests = cluster_.requests();
+  ASSERT_EQ(requests.size(), 2U);
+  EXPECT_EQ(requests[1].target, "/api/v1/flows?q=f&online=true&limit=1000&cursor=f-f");
+  EXPECT_EQ(cluster_.run({"flow", "list", "--online", "--offline"}), kExitUsage);
+  cluster_.on("GET /api/v1/flows/f/versions",
+              R"({"items":[{"version":3,"author":"client"}],"next_cursor":"v-3"})");
+  EXPECT_EQ(cluster_.run({"flow", "versions", "f", "-n", "1", "--no-header"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "3  client  -\n");
+  EXPECT_NE(cluster_.err.str().find("--cursor v-3"), std::string::npos);
+}
+
+TEST_F(FlowServerVerbsTest, OnlineAndOfflineTakeSeveral) {
+  cluster_.on("POST /api/v1/flows/f/online", kFlow);
+  cluster_.on("POST /api/v1/flows/f/offline", kFlow);
+  EXPECT_EQ(cluster_.run({"flow", "online", "other", "f"}), kExitNotFound);
+  EXPECT_EQ(cluster_.out.str(), "flow f online, next 2026-11-30T02:00:00Z\n");
+  EXPECT_EQ(cluster_.run({"flow", "offline", "f"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "flow f offline\n");
+}
+
+// Nothing is deleted before a person or -y has said so.
+TEST_F(FlowServerVerbsTest, DeleteAsks) {
+  cluster_.on("GET /api/v1/cluster", R"({"role":"active"})");
+  cluster_.on("DELETE /api/v1/flows/f", kFlow);
+  EXPECT_EQ(cluster_.run({"flow", "delete", "f"}, "y\n"), kExitUsage) << "no terminal";
+  cluster_.terminal = true;
+  EXPECT_EQ(cluster_.run({"flow", "delete", "f"}, "\n"), kExitFailure);
+  EXPECT_EQ(cluster_.run({"flow", "delete", "f"}, ""), kExitFailure);
+  EXPECT_TRUE(cluster_.requests().empty());
+  EXPECT_EQ(cluster_.run({"flow", "delete", "f"}, "y\n"), 0);
+  EXPECT_NE(cluster_.err.str().find("Delete flow f with its schedule"), std::string::npos);
+  cluster_.terminal = false;
+  EXPECT_EQ(cluster_.run({"flow", "delete", "f", "-y"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "flow f deleted\n");
+  EXPECT_EQ(cluster_.run({"flow", "delete", "other", "-y"}), kExitNotFound);
+}
+
+// A trigger sends what was asked for, with a key, and prints the id.
+TEST_F(FlowServerVerbsTest, TriggerSendsEveryOption) {
+  cluster_.on("POST /api/v1/flows/f/trigger",
+              {{503, "not_active"}, {201, R"({"id":"12","status":"RUNNING"})"}});
+  EXPECT_EQ(cluster_.run({"flow", "trigger", "f", "-p", "a=1=2", "--param", "b=", "--plan-time",
+                          "2026-11-29T02:00:00Z", "--priority", "high"}),
+            0)
+      << cluster_.err.str();
+  EXPECT_EQ(cluster_.out.str(), "12\n");
+  EXPECT_EQ(bodyOf(1), (Json{{"params", {{"a", "1=2"}, {"b", ""}}},
+                             {"plan_time", "2026-11-29T02:00:00Z"},
+                             {"priority", "high"}}));
+  const auto requests = cluster_.requests();
+  EXPECT_FALSE(requests[0].headers.get("Idempotency-Key").empty());
+  EXPECT_EQ(requests[0].headers.get("Idempotency-Key"), requests[1].headers.get("Idempotency-Key"));
+  EXPECT_EQ(cluster_.run({"flow", "trigger", "f", "--idempotency-key", "k", "-o", "json"}), 0);
+  EXPECT_EQ(cluster_.requests().back().headers.get("Idempotency-Key"), "k");
+  EXPECT_EQ(cluster_.requests().back().body, "{}");
+  EXPECT_EQ((*parseJson(cluster_.out.str()))["id"], "12");
+  for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
+           {"flow", "trigger"},
+           {"flow", "trigger", "f", "-p", "nope"},
+           {"flow", "trigger", "f", "--wait-timeout", "1s"},
+           {"flow", "trigger", "f", "--wait", "--wait-timeout", "long"}}) {
+    const size_t before = cluster_.requests().size();
+    EXPECT_EQ(cluster_.run(wrong), kExitUsage) << fmt::format("{}", fmt::join(wrong, " "));
+    EXPECT_EQ(cluster_.requests().size(), before);
+  }
+  cluster_.on("POST /api/v1/flows/f/trigger", {{400, "invalid_argument"}});
+  EXPECT_EQ(cluster_.run({"flow", "trigger", "f", "--plan-time", "x"}), kExitUsage);
+}
+
+// Waiting returns 0 for FINISHED alone, and shows its progress to people.
+TEST_F(FlowServerVerbsTest, TriggerWaitsForTheEnd) {
+  cluster_.on("POST /api/v1/flows/f/trigger", {{201, R"({"id":"12"})"}});
+  cluster_.on("GET /api/v1/runs/12/tasks",
+              R"({"items":[{"status":"FINISHED"},{"status":"RUNNING"}],"next_cursor":null})");
+  for (const auto& [end, code] : std::vector<std::pair<std::string, int>>{
+           {R"("status":"FINISHED")", 0},
+           {R"("status":"FAILED","reason":"task_failed","reason_text":"load")", 1},
+           {R"("status":"TERMINATED")", 1},
+           {R"("status":"SKIPPED","reason":"overlap_skip")", 1}}) {
+    cluster_.on("GET /api/v1/runs/12",
+                {{200, R"({"id":"12","status":"WAITING","waiting_text":"for run 11"})"},
+                 {503, "not_active"},
+                 {200, R"({"id":"12","status":"RUNNING"})"},
+                 {200, R"({"id":"12","status":"RUNNING"})"},
+                 {200, "{\"id\":\"12\"," + end + "}"}});
+    cluster_.terminal = code != 0;
+    EXPECT_EQ(cluster_.run({"flow", "trigger", "f", "--wait"}), code) << end;
+    EXPECT_EQ(cluster_.out.str(), "12\n");
+    const std::string progress =
+        "run 12 WAITING: for run 11\nrun 12 RUNNING: 1 of 2 tasks ended, 1 running\n";
+    const bool shown = cluster_.err.str().find(progress) != std::string::npos;
+    EXPECT_EQ(shown, cluster_.terminal) << cluster_.err.str();
+  }
+  EXPECT_NE(cluster_.err.str().find("run 12 SKIPPED (overlap_skip)\n"), std::string::npos);
+}
+
+// A backfill names a range or plan times, and shows what it makes.
+TEST_F(FlowServerVerbsTest, BackfillSendsEveryOption) {
+  cluster_.on("POST /api/v1/flows/f/backfill",
+              R"({"id":"5","items":[{"plan_time":"2026-11-01T02:00:00Z","run_id":"31"}]})");
+  EXPECT_EQ(cluster_.run({"flow", "backfill", "f", "--from", "2026-11-01T00:00:00Z", "--to",
+                          "2026-11-02T00:00:00Z", "--parallel", "3", "--newest-first",
+                          "--keep-going", "-p", "a=1"}),
+            0)
+      << cluster_.err.str();
+  EXPECT_EQ(bodyOf(0), (Json{{"from", "2026-11-01T00:00:00Z"},
+                             {"to", "2026-11-02T00:00:00Z"},
+                             {"parallel", 3},
+                             {"newest_first", true},
+                             {"keep_going", true},
+                             {"dry_run", false},
+                             {"params", {{"a", "1"}}}}));
+  EXPECT_EQ(cluster_.out.str(), "PLAN_TIME             RUN\n2026-11-01T02:00:00Z  31\n");
+  EXPECT_EQ(cluster_.err.str(), "backfill 5: 1 runs; baton run list --backfill 5\n");
+  EXPECT_FALSE(cluster_.requests()[0].headers.get("Idempotency-Key").empty());
+  EXPECT_EQ(cluster_.run({"flow", "backfill", "f", "--at", "2026-11-01T02:00:00Z", "--at",
+                          "2026-11-03T02:00:00Z", "--dry-run"}),
+            0);
+  EXPECT_EQ(bodyOf(1)["plan_times"].size(), 2U);
+  EXPECT_EQ(cluster_.err.str(), "1 runs would be made\n");
+  for (const std::vector<std::string>& options :
+       std::vector<std::vector<std::string>>{{},
+                                             {"--from", "2026-11-01T00:00:00Z"},
+                                             {"--to", "2026-11-01T00:00:00Z"},
+                                             {"--from", "a", "--to", "b", "--at", "c"},
+                                             {"--at", "c", "--parallel", "many"},
+                                             {"--at", "c", "-p", "nope"}}) {
+    std::vector<std::string> line{"flow", "backfill", "f"};
+    line.insert(line.end(), options.begin(), options.end());
+    EXPECT_EQ(cluster_.run(line), kExitUsage) << fmt::format("{}", fmt::join(line, " "));
+  }
+  EXPECT_EQ(cluster_.requests().size(), 2U);
+}
+
+}  // namespace
+}  // namespace baton::cli

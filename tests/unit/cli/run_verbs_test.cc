@@ -1,0 +1,223 @@
+#include <gtest/gtest.h>
+
+#include "cli/exit_code.h"
+#include "tests/unit/cli/fake_cluster.h"
+
+namespace baton::cli {
+namespace {
+
+const std::string kRun =
+    R"({"id":"12","flow":"f","version":3,"status":"WAITING","waiting_text":"for run 11",)"
+    R"("trigger":"schedule","plan_time":"2026-11-29T02:00:00Z","priority":"normal","reruns":0,)"
+    R"("late":false,"compensates":true,"params":{"a":"1"}})";
+
+class RunVerbsTest : public testing::Test {
+ protected:
+  RunVerbsTest() { cluster_.on("GET /api/v1/cluster", R"({"role":"active"})"); }
+  // The request of that kind that was sent last.
+  net::HttpRequest lastPost() {
+    net::HttpRequest last;
+    for (auto& request : cluster_.requests()) {
+      if (request.method == "POST") last = request;
+    }
+    return last;
+  }
+
+  FakeCluster cluster_;
+};
+
+TEST_F(RunVerbsTest, GetShowsARun) {
+  cluster_.on("GET /api/v1/runs/12", kRun);
+  EXPECT_EQ(cluster_.run({"run", "get", "12"}), 0) << cluster_.err.str();
+  EXPECT_EQ(cluster_.out.str(),
+            "run:         12\n"
+            "flow:        f version 3\n"
+            "plan time:   2026-11-29T02:00:00Z\n"
+            "status:      WAITING\n"
+            "waits for:   for run 11\n"
+            "trigger:     schedule\n"
+            "priority:    normal\n"
+            "params:      a=1\n"
+            "compensates: yes\n");
+  EXPECT_EQ(cluster_.run({"run", "get", "12", "-o", "json"}), 0);
+  EXPECT_EQ(*parseJson(cluster_.out.str()), *parseJson(kRun));
+  EXPECT_EQ(cluster_.run({"run", "get", "13"}), kExitNotFound);
+  EXPECT_EQ(cluster_.run({"run", "get"}), kExitUsage);
+}
+
+TEST_F(RunVerbsTest, ListSendsEveryFilter) {
+  cluster_.on("GET /api/v1/runs", "{\"items\":[" + kRun + "],\"next_cursor\":null,\"total\":9}");
+  EXPECT_EQ(cluster_.run({"run",        "list",
+                          "--flow",     "f",
+                          "-s",         "WAITING,RUNNING",
+                          "--status",   "FAILED",
+                          "--trigger",  "manual",
+                          "--backfill", "5",
+                          "--since",    "2026-11-01T00:00:00Z",
+                          "--late",     "-n",
+                          "5",          "--cursor",
+                          "r-1f",       "--total"}),
+            0)
+      << cluster_.err.str();
+  EXPECT_EQ(cluster_.requests()[0].target,
+            "/api/v1/runs?flow=f&status=WAITING%2CRUNNING%2CFAILED&trigger=manual&backfill=5"
+            "&plan_from=2026-11-01T00%3A00%3A00Z&late=true&limit=5&total=true&cursor=r-1f");
+  EXPECT_NE(cluster_.out.str().find("12  f     2026-11-29T02:00:00Z  WAITING  for run 11"),
+            std::string::npos)
+      << cluster_.out.str();
+  EXPECT_EQ(cluster_.err.str(), "9 in all\n");
+  EXPECT_EQ(cluster_.run({"run", "list", "--since", "yesterday"}), kExitUsage);
+  EXPECT_EQ(cluster_.run({"run", "list", "--before", "1"}), kExitUsage);
+}
+
+TEST_F(RunVerbsTest, TasksAreListedWithTheirPlace) {
+  cluster_.on("GET /api/v1/runs/12/tasks",
+              R"x({"items":[{"id":"70","name":"load","status":"QUEUED",)x"
+              R"x("needs":["extract (success)"],)x"
+              R"x("waiting_for":{"code":"all_runners_busy"}}],"next_cursor":null})x");
+  EXPECT_EQ(cluster_.run({"run", "tasks", "12", "--no-header"}), 0);
+  EXPECT_EQ(cluster_.out.str(),
+            "load  70  QUEUED  all_runners_busy  extract (success)  -  -  -  -  -\n");
+  EXPECT_EQ(cluster_.requests()[0].target, "/api/v1/runs/12/tasks");
+  EXPECT_EQ(cluster_.run({"run", "tasks", "13"}), kExitNotFound);
+}
+
+// Explanations come line by line, for runs and tasks alike.
+TEST_F(RunVerbsTest, ExplainSaysWhy) {
+  const std::string why =
+      R"({"status":"WAITING","reasons":["flow f: overlap queue","run 11 runs"]})";
+  cluster_.on("GET /api/v1/runs/12/explain", why);
+  cluster_.on("GET /api/v1/tasks/70/explain", why);
+  EXPECT_EQ(cluster_.run({"run", "explain", "12"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "run 12 WAITING\n  flow f: overlap queue\n  run 11 runs\n");
+  EXPECT_EQ(cluster_.run({"task", "explain", "70"}), 0);
+  EXPECT_EQ(cluster_.out.str().substr(0, 16), "task 70 WAITING\n");
+  EXPECT_EQ(cluster_.run({"task", "explain", "70", "-o", "json"}), 0);
+  EXPECT_EQ(*parseJson(cluster_.out.str()), *parseJson(why));
+  EXPECT_EQ(cluster_.run({"task", "explain", "71"}), kExitNotFound);
+  EXPECT_EQ(cluster_.run({"run", "explain"}), kExitUsage);
+}
+
+// Every verb must arrive as its own order.
+TEST_F(RunVerbsTest, OrdersAreSent) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> verbs = {
+      {{"stop", "12"}, ""},
+      {{"pause", "12"}, ""},
+      {{"resume", "12"}, ""},
+      {{"skip", "12"}, ""},
+      {{"skip", "12", "--task", "a"}, R"({"task":"a"})"},
+      {{"force-success", "12", "--task", "a"}, R"({"task":"a"})"},
+      {{"priority", "12", "high"}, R"({"priority":"high"})"},
+      {{"rerun", "12"}, R"({"scope":"failed"})"},
+      {{"rerun", "12", "--failed"}, R"({"scope":"failed"})"},
+      {{"rerun", "12", "--all", "--force"}, R"({"force":true,"scope":"all"})"},
+      {{"rerun", "12", "--from", "a"}, R"({"scope":"from","task":"a"})"},
+      {{"rerun", "12", "--task", "a"}, R"({"scope":"one","task":"a"})"}};
+  for (const auto& [words, body] : verbs) {
+    const std::string action = words.front();
+    cluster_.on("POST /api/v1/runs/12/" + action, R"({"id":"12","status":"RUNNING"})");
+    std::vector<std::string> line{"run"};
+    line.insert(line.end(), words.begin(), words.end());
+    EXPECT_EQ(cluster_.run(line), 0) << action << cluster_.err.str();
+    EXPECT_EQ(cluster_.out.str(), "run 12 RUNNING\n");
+    EXPECT_EQ(lastPost().target, "/api/v1/runs/12/" + action);
+    EXPECT_EQ(lastPost().body, body);
+  }
+}
+
+TEST_F(RunVerbsTest, WrongUsageSendsNothing) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"stop"},
+                                             {"rerun", "12", "--all", "--failed"},
+                                             {"rerun", "12", "--from", "a", "--task", "b"},
+                                             {"force-success", "12"},
+                                             {"priority", "12"},
+                                             {"wait", "12", "--timeout", "x"},
+                                             {"nonsense"},
+                                             {}}) {
+    std::vector<std::string> line{"run"};
+    line.insert(line.end(), words.begin(), words.end());
+    EXPECT_EQ(cluster_.run(line), kExitUsage) << fmt::format("{}", fmt::join(line, " "));
+  }
+  EXPECT_TRUE(cluster_.requests().empty());
+}
+
+// Refusals keep their exit codes; a rerun is not repeated into the dark.
+TEST_F(RunVerbsTest, RefusalsHaveTheirExitCodes) {
+  cluster_.on("POST /api/v1/runs/12/pause", {{409, "conflict"}});
+  EXPECT_EQ(cluster_.run({"run", "pause", "12"}), kExitRefused);
+  cluster_.on("POST /api/v1/runs/12/priority", {{400, "invalid_argument"}});
+  EXPECT_EQ(cluster_.run({"run", "priority", "12", "top"}), kExitUsage);
+  EXPECT_EQ(cluster_.run({"run", "stop", "13"}), kExitNotFound);
+  cluster_.on("GET /api/v1/cluster", R"({"role":"standby"})");
+  EXPECT_EQ(cluster_.run({"run", "rerun", "12", "--patience", "1s"}), kExitNoMaster);
+  EXPECT_NE(lastPost().target, "/api/v1/runs/12/rerun");
+}
+
+TEST_F(RunVerbsTest, WaitEndsWithItsTimeout) {
+  cluster_.on("GET /api/v1/runs/12", kRun);
+  EXPECT_EQ(cluster_.run({"run", "wait", "12", "--timeout", "30s"}), kExitTimeout);
+  EXPECT_EQ(cluster_.err.str(), "baton: run 12 is still WAITING after 30s\n");
+  cluster_.on("GET /api/v1/runs/12", R"({"id":"12","status":"FINISHED"})");
+  EXPECT_EQ(cluster_.run({"run", "wait", "12"}), 0);
+  EXPECT_EQ(cluster_.err.str(), "run 12 FINISHED\n");
+  EXPECT_EQ(cluster_.run({"run", "wait", "12", "-o", "json"}), 0);
+  EXPECT_EQ((*parseJson(cluster_.out.str()))["status"], "FINISHED");
+  EXPECT_EQ(cluster_.run({"run", "wait", "13"}), kExitNotFound);
+}
+
+// Tasks can be found by their run and flow.
+TEST_F(RunVerbsTest, TasksOfARunCanBeListed) {
+  cluster_.on("GET /api/v1/tasks", R"({"items":[],"next_cursor":null})");
+  EXPECT_EQ(cluster_.run({"task", "list", "--run", "12", "--flow", "f"}), 0);
+  EXPECT_EQ(cluster_.requests()[0].target, "/api/v1/tasks?run=12&flow=f");
+}
+
+// An event is sent once, whatever happens to the answers.
+TEST_F(RunVerbsTest, EventsAreSentAndListed) {
+  cluster_.on("POST /api/v1/events", {{503, "not_active"},
+                                      {201, R"({"id":"9","name":"fx","key":"k","known":false})"},
+                                      {200, R"({"id":"9","name":"fx","key":"k","known":true})"}});
+  EXPECT_EQ(cluster_.run(
+                {"event", "send", "fx", "k", "--data", "rows=5", "--at", "2026-11-29T06:00:00Z"}),
+            0)
+      << cluster_.err.str();
+  EXPECT_EQ(cluster_.out.str(), "event 9 (fx, k) stored\n");
+  EXPECT_EQ(*parseJson(lastPost().body), (Json{{"name", "fx"},
+                                               {"key", "k"},
+                                               {"data", {{"rows", "5"}}},
+                                               {"happened_at", "2026-11-29T06:00:00Z"}}));
+  const auto requests = cluster_.requests();
+  EXPECT_EQ(requests[0].headers.get("Idempotency-Key"), requests[1].headers.get("Idempotency-Key"));
+  EXPECT_EQ(cluster_.run({"event", "send", "fx", "k"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "event 9 (fx, k) was there already; nothing changed\n");
+  EXPECT_EQ(cluster_.run({"event", "send", "fx"}), kExitUsage);
+  EXPECT_EQ(cluster_.run({"event", "send", "fx", "k", "--data", "x"}), kExitUsage);
+  cluster_.on("POST /api/v1/events", {{400, "invalid_argument"}});
+  EXPECT_EQ(cluster_.run({"event", "send", "f x", "k"}), kExitUsage);
+  cluster_.on(
+      "GET /api/v1/events",
+      R"({"items":[{"id":"9","name":"fx","key":"k","data":{"a":"b"}}],"next_cursor":null})");
+  EXPECT_EQ(cluster_.run({"event", "list", "--name", "fx", "--no-header"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "9  fx  k  -  a=b\n");
+  EXPECT_EQ(cluster_.requests().back().target, "/api/v1/events?name=fx");
+}
+
+// A missed instant is found and run.
+TEST_F(RunVerbsTest, MissedInstantsAreListedAndRun) {
+  cluster_.on("GET /api/v1/missed",
+              R"({"items":[{"flow":"f","plan_time":"2026-11-28T02:00:00Z","reason":"over_max",)"
+              R"("run_id":null}],"next_cursor":null})");
+  EXPECT_EQ(cluster_.run({"missed", "list", "--flow", "f", "--no-header"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "f  2026-11-28T02:00:00Z  over_max  -  -\n");
+  cluster_.on("POST /api/v1/missed/run", {{201, R"({"id":"12"})"}, {409, "conflict"}});
+  EXPECT_EQ(cluster_.run({"missed", "run", "f", "2026-11-28T02:00:00Z"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "12\n");
+  EXPECT_EQ(lastPost().body, R"({"flow":"f","plan_time":"2026-11-28T02:00:00Z"})");
+  EXPECT_FALSE(lastPost().headers.get("Idempotency-Key").empty());
+  EXPECT_EQ(cluster_.run({"missed", "run", "f", "2026-11-28T02:00:00Z"}), kExitRefused);
+  EXPECT_EQ(cluster_.run({"missed", "run", "f"}), kExitUsage);
+}
+
+}  // namespace
+}  // namespace baton::cli
