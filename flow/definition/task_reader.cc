@@ -4,6 +4,7 @@
 #include "common/model/task_rules.h"
 #include "common/yaml/plain_scalar.h"
 #include "flow/definition/condition.h"
+#include "flow/definition/event_window.h"
 #include "flow/definition/reading.h"
 
 namespace baton::flow {
@@ -16,29 +17,6 @@ constexpr std::array<std::pair<std::string_view, bool>, 2> kFailureWords{
     {{"fail", false}, {"ignore", true}}};
 constexpr std::array<std::pair<std::string_view, NeedOn>, 3> kNeedWords{
     {{"success", NeedOn::Success}, {"failure", NeedOn::Failure}, {"done", NeedOn::Done}}};
-constexpr std::array<std::string_view, 15> kWindowNames{
-    "same_hour",      "same_day",     "this_week",   "this_month",   "last_hour",
-    "last_day",       "last_week",    "last_month",  "last_monday",  "last_month_begin",
-    "last_month_end", "last_N_hours", "last_N_days", "last_N_weeks", "last_N_months"};
-constexpr std::array<std::string_view, 6> kOtherWeekdays{"last_tuesday",  "last_wednesday",
-                                                         "last_thursday", "last_friday",
-                                                         "last_saturday", "last_sunday"};
-
-// "last_24_hours": at most 1,000 of them.
-bool isEventWindow(std::string_view name) {
-  if (name.find('N') != name.npos) return false;
-  if (std::find(kWindowNames.begin(), kWindowNames.end(), name) != kWindowNames.end() ||
-      std::find(kOtherWeekdays.begin(), kOtherWeekdays.end(), name) != kOtherWeekdays.end()) {
-    return true;
-  }
-  if (!name.starts_with("last_")) return false;
-  name.remove_prefix(5);
-  const size_t underline = name.find('_');
-  const auto count = plainInteger(name.substr(0, underline));
-  if (!count || *count < 1 || *count > 1'000 || underline == name.npos) return false;
-  const std::string_view unit = name.substr(underline + 1);
-  return unit == "hours" || unit == "days" || unit == "weeks" || unit == "months";
-}
 
 void readEventWindow(MapReader& event, EventWindow& window) {
   const YamlEntry* entry = event.take("window");
@@ -62,7 +40,7 @@ void readEventWindow(MapReader& event, EventWindow& window) {
   if (!isEventWindow(window.name)) {
     event.wrong(*entry,
                 fmt::format("a window such as same_day, or {{last_24_hours: all}}: one of {}",
-                            joinWords(kWindowNames)));
+                            joinWords(eventWindowNames())));
   }
 }
 
@@ -275,6 +253,11 @@ class TaskReader {
       }
     }
     readEventWindow(keys, node_.event.window);
+    if (node_.event.window.all && !node_.event.source.name.empty()) {
+      keys.failKey("window",
+                   "asks for all; nobody knows how many events from outside are to come, "
+                   "so that has a meaning only with flow");
+    }
     keys.finish();
   }
 

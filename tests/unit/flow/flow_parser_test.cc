@@ -227,6 +227,8 @@ TEST(FlowParserTest, KindsAndTheirKeys) {
        "is \"today\", expected a window such as same_day"},
       {withTask("event: {flow: a, window: last_0_days}\n"), "expected a window"},
       {withTask("event: {flow: a, window: last_N_days}\n"), "expected a window"},
+      {withTask("event: {name: a, window: {last_3_days: all}}\n"),
+       "tasks.t.event.window: asks for all; nobody knows how many events"},
       {withTask("event: {flow: a, window: {last_3_days: any}}\n"),
        "is \"any\", expected all or newest"},
       {withTask(kRun + "needs: up\n"),
