@@ -220,7 +220,8 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
   NodeEnd node_end;
   if (task.part) {
     node_end = {state.id,     task.part->run, task.part->node,
-                state.status, state.reason,   std::move(task.part->outputs)};
+                state.status, state.reason,   std::move(task.part->outputs),
+                state.attempt};
   }
   live_.tasks.erase(state.id);
   if (node_end.run != 0) runs_->onNodeEnded(operation, std::move(node_end));

@@ -29,6 +29,7 @@ struct NodeEnd {
   TaskStatus status = TaskStatus::Finished;
   FailureReason reason = FailureReason::None;
   std::map<std::string, std::string> outputs = {};
+  int32_t attempt = 0;  // The last one.
 };
 
 // The runs that tasks are a part of. Calls come in the middle of a change of another task: what they
