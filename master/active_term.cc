@@ -97,14 +97,14 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
   callbacker_.setEngine(engine_);
   engine_.setRunListener(runs_);
   events_.setEngine(engine_);
-  events_.setTrigger([this](Operation& operation, const std::string& flow_key,
-                            const std::string& trigger_key, WallTime plan_time,
-                            const flow::ParamMap& params) {
-    runs_.start(operation, {.flow = flow_key,
+  events_.setTrigger([this](Operation& operation, const EventDesk::Firing& firing) {
+    if (run_ids_.available() == 0) return false;
+    runs_.start(operation, {.flow = firing.flow,
                             .trigger = RunTrigger::Event,
-                            .trigger_key = trigger_key,
-                            .plan_time = plan_time,
-                            .params = params});
+                            .trigger_key = firing.trigger_key,
+                            .plan_time = firing.plan_time,
+                            .params = firing.params});
+    return true;
   });
   watchdog_.setOnWallClockStep([this] { planner_.onWallClockStep(); });
   engine_.setOnStopAsked([this](Operation& operation, const LiveTask& task) {

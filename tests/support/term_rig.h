@@ -70,15 +70,16 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
         run_orders(context, flows, runs, engine, reads) {
     engine.setRunListener(runs);
     events.setEngine(engine);
-    events.setTrigger([this](master::Operation& operation, const std::string& flow_key,
-                             const std::string& trigger_key, WallTime plan_time,
-                             const flow::ParamMap& params) {
-      runs.start(operation, {.flow = flow_key,
-                             .trigger = RunTrigger::Event,
-                             .trigger_key = trigger_key,
-                             .plan_time = plan_time,
-                             .params = params});
-    });
+    events.setTrigger(
+        [this](master::Operation& operation, const master::EventDesk::Firing& firing) {
+          if (run_ids.available() == 0) return false;
+          runs.start(operation, {.flow = firing.flow,
+                                 .trigger = RunTrigger::Event,
+                                 .trigger_key = firing.trigger_key,
+                                 .plan_time = firing.plan_time,
+                                 .params = firing.params});
+          return true;
+        });
     watchdog.setOnWallClockStep([this] { planner.onWallClockStep(); });
     publisher.subscribe(setup.metrics);
     engine.setOnStopAsked([this](master::Operation& operation, const master::LiveTask& task) {

@@ -1,0 +1,149 @@
+// Flows that an event begins: the side of EventDesk that knows triggers.
+#include <algorithm>
+#include <deque>
+
+#include "common/base/log.h"
+#include "master/flow/event_desk.h"
+
+namespace baton::master {
+namespace {
+
+constexpr Millis kBeginRetry{50};  // While numbers of runs are reserved.
+
+// False: the text, unread so far, has no trigger, however its keys are written.
+bool mayHaveTrigger(const std::string& text) {
+  return text.find("trigger") != text.npos || text.find("\\x") != text.npos ||
+         text.find("\\u") != text.npos || text.find("\\U") != text.npos;
+}
+
+}  // namespace
+
+std::string EventDesk::firedByEnd(const std::string& flow_key, const std::string& task) {
+  return "flow\n" + flow_key + '\n' + task;
+}
+
+std::string EventDesk::firedByEvent(const std::string& name) { return "event\n" + name; }
+
+void EventDesk::index(LiveFlow& flow) {
+  if (!flow.record.online || flow.record.deleted) return;
+  if (flow.newest == nullptr && !mayHaveTrigger(flow.text)) return;
+  const auto version = flows_.newestOf(flow);
+  if (version == nullptr || !version->spec.trigger) return;
+  const flow::EventSource& trigger = *version->spec.trigger;
+  const std::string source = trigger.flow.empty() ? firedByEvent(trigger.name)
+                                                  : firedByEnd(nameKey(trigger.flow), trigger.task);
+  const std::string key = flow.record.key();
+  triggered_[source].insert(key);
+  trigger_of_[key] = source;
+}
+
+void EventDesk::onFlowChanged(LiveFlow& flow) {
+  const std::string key = flow.record.key();
+  if (const auto before = trigger_of_.find(key); before != trigger_of_.end()) {
+    const auto keys = triggered_.find(before->second);
+    keys->second.erase(key);
+    if (keys->second.empty()) triggered_.erase(keys);
+    trigger_of_.erase(before);
+  }
+  index(flow);
+  const auto awaited = awaited_.find(key);
+  if (awaited == awaited_.end() || awaited->second.watches == 0) return;
+  for (const auto& [subject, watch] : watches_) {
+    if (subject.ofFlow() && subject.source == key) lookUp(subject);
+  }
+}
+
+void EventDesk::fire(Operation& operation, const std::string& source,
+                     const std::string& trigger_key, WallTime plan_time,
+                     const flow::ParamMap& params) {
+  const auto it = triggered_.find(source);
+  if (it == triggered_.end() || !trigger_) return;
+  const std::set<std::string> keys = it->second;  // What begins may change them.
+  for (const std::string& key : keys) begin(operation, {key, trigger_key, plan_time, params});
+}
+
+void EventDesk::begin(Operation& operation, Firing firing) {
+  LiveFlow* flow = flows_.findFlow(firing.flow);
+  if (flow == nullptr || !flow->record.online || flow->record.deleted) return;
+  if (flows_.newestOf(*flow) == nullptr) return;
+  // checkTriggers refuses such a definition; here a circle of tasks that take no time would never
+  // let the dispatcher go.
+  if (triggersItself(firing.flow)) {
+    logError("event_trigger_circle", field("flow", firing.flow), field("for", firing.trigger_key));
+    return;
+  }
+  if (trigger_(operation, firing)) return;
+  // The numbers come soon. Only a takeover within that time would lose it.
+  if (unbegun_.empty()) {
+    context_.dispatcher.callAt(context_.clock.bootNow() + kBeginRetry, [this] { beginUnbegun(); });
+  }
+  logWarn("event_trigger_delayed", field("flow", firing.flow), field("for", firing.trigger_key));
+  unbegun_.push_back(std::move(firing));
+}
+
+void EventDesk::beginUnbegun() {
+  if (!open_) return;
+  Operation operation;
+  const std::vector<Firing> unbegun = std::exchange(unbegun_, {});
+  for (const Firing& firing : unbegun) begin(operation, firing);
+  context_.writer.submit(std::move(operation));
+}
+
+bool EventDesk::triggersItself(const std::string& flow_key) {
+  std::set<std::string> seen;
+  std::string at = flow_key;
+  while (seen.insert(at).second) {
+    LiveFlow* flow = flows_.findFlow(at);
+    if (flow == nullptr || !flow->record.online) return false;
+    const auto version = flows_.newestOf(*flow);
+    if (version == nullptr || !version->spec.trigger) return false;
+    at = nameKey(version->spec.trigger->flow);
+    if (at == flow_key) return true;
+  }
+  return false;  // A circle further up is the business of the flows in it.
+}
+
+Status EventDesk::checkTriggers(const std::string& flow_key, const flow::FlowSpec& spec) {
+  // What follows from a run, breadth first: each flow with the one that begins it. The flow itself
+  // is in it once it follows; its trigger counts as it is to be.
+  std::map<std::string, std::string> begun_by;
+  std::deque<std::string> todo{flow_key};
+  const bool by_end = spec.trigger && !spec.trigger->flow.empty();
+  const std::string own =
+      by_end ? firedByEnd(nameKey(spec.trigger->flow), spec.trigger->task) : std::string();
+  const auto reach = [&](const std::string& from, const std::string& to) {
+    if (begun_by.emplace(to, from).second && to != flow_key) todo.push_back(to);
+  };
+  const auto reachFired = [&](const std::string& from, const std::string& source) {
+    if (source == own) reach(from, flow_key);
+    const auto fired = triggered_.find(source);
+    if (fired == triggered_.end()) return;
+    for (const std::string& to : fired->second) {
+      if (to != flow_key) reach(from, to);
+    }
+  };
+  while (!todo.empty() && !begun_by.contains(flow_key)) {
+    const std::string at = std::move(todo.front());
+    todo.pop_front();
+    LiveFlow* flow = at == flow_key ? nullptr : flows_.findFlow(at);
+    const auto version = flow == nullptr ? nullptr : flows_.newestOf(*flow);
+    if (at != flow_key && version == nullptr) continue;
+    for (const flow::TaskNode& task : at == flow_key ? spec.tasks : version->spec.tasks) {
+      if (task.kind == "flow") reach(at, nameKey(task.flow));
+      reachFired(at, firedByEnd(at, task.name));
+    }
+    reachFired(at, firedByEnd(at, {}));
+  }
+  if (!begun_by.contains(flow_key)) return {};
+  std::vector<std::string> path{flow_key};
+  for (std::string at = begun_by.at(flow_key); at != flow_key; at = begun_by.at(at)) {
+    path.push_back(at);
+  }
+  std::string text = flow_key;
+  for (auto it = path.rbegin(); it != path.rend(); ++it) text += " -> " + *it;
+  return Error::invalidArgument("a run of flow {} would begin the next one, for ever: {}", flow_key,
+                                text)
+      .withField(by_end ? "trigger.event.flow" : "tasks");
+}
+
+}  // namespace baton::master
