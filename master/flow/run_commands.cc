@@ -184,6 +184,11 @@ Status RunEngine::forceSuccess(Operation& operation, LiveRun& run, NodeIndex nod
     RETURN_IF_ERROR(tasks_.checkRerun(skipped->second, false, read_at));
   }
   RETURN_IF_ERROR(tasks_.forceSuccess(operation, row->second, read_at));
+  events_.onNodeEnded(operation, run,
+                      {.task = row->second.state.id,
+                       .run = run.record.state.id,
+                       .node = node,
+                       .attempt = row->second.state.attempt});
   run.outputs[run.version->spec.tasks[node].name] = {};
   run.progress->amend(node, NodeState::Succeeded);
   if (any) return rerun(operation, run, again, ended, false, read_at);
