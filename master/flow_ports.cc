@@ -6,11 +6,9 @@
 namespace baton::master {
 namespace {
 
-std::vector<api::DefinitionIssue> issuesOf(const std::vector<flow::FlowIssue>& issues,
-                                           bool warnings) {
+std::vector<api::DefinitionIssue> issuesOf(const std::vector<flow::FlowIssue>& issues) {
   std::vector<api::DefinitionIssue> out;
   for (const flow::FlowIssue& issue : issues) {
-    if (issue.warning != warnings) continue;
     out.push_back({issue.file, issue.line, issue.column, issue.key, issue.message, issue.warning});
   }
   return out;
@@ -31,6 +29,8 @@ dao::RunFilter filterOfRuns(const api::RunListQuery& query) {
 std::string needText(const std::string& task, flow::NeedOn on) {
   return fmt::format("{} ({})", task, flow::toString(on));
 }
+
+constexpr int kInstantsShown = 5;
 
 Error noFlow(const std::string& name) { return Error::notFound("there is no flow {}", name); }
 
@@ -58,8 +58,7 @@ void FlowPorts::apply(api::FlowApply request, api::Callback<api::FlowApplied> do
   flow::ParsedFlow parsed = flow::parseFlow(file, request.text, (*term)->flowSurroundings());
   if (!parsed.flow) {
     api::FlowApplied refused;
-    refused.errors = issuesOf(parsed.issues, false);
-    refused.flow.warnings = issuesOf(parsed.issues, true);
+    refused.errors = issuesOf(parsed.issues);
     return done(std::move(refused));
   }
   if (!request.name.empty() && nameKey(request.name) != nameKey(parsed.flow->name)) {
@@ -68,7 +67,7 @@ void FlowPorts::apply(api::FlowApply request, api::Callback<api::FlowApplied> do
                                   parsed.flow->name, request.name),
                       "flow"));
   }
-  auto warnings = issuesOf(parsed.issues, true);
+  auto warnings = issuesOf(parsed.issues);
   const auto told = [done, warnings = std::move(warnings)](Result<api::FlowApplied> applied) {
     if (applied.ok()) applied->flow.warnings = warnings;
     done(std::move(applied));
@@ -129,7 +128,17 @@ Result<api::FlowView> FlowPorts::flow(const std::string& name, std::optional<uin
     view.version = std::move(*older);
   }
   const flow::ParsedFlow parsed = flow::parseFlow(name, view.version.text);
-  if (parsed.flow) view.schedule = flow::scheduleText(*parsed.flow);
+  if (parsed.flow && parsed.flow->schedule) {
+    view.schedule = flow::scheduleText(*parsed.flow);
+    const Recurrence recurrence =
+        flow::recurrenceOf(*parsed.flow, view.record.online_since, nullptr);
+    WallTime after = std::max(clock_.wallNow(), view.record.last_instant);
+    for (int i = 0; i < kInstantsShown; ++i) {
+      const auto next = recurrence.next(after);
+      if (!next) break;
+      view.next_instants.push_back(after = *next);
+    }
+  }
   const auto live = std::make_shared<uint64_t>(0);
   if (term->inspect([term, key, live] { *live = term->liveRunsOf(key); })) view.live_runs = *live;
   return view;

@@ -4,6 +4,7 @@
 #include "common/base/log.h"
 #include "ha/zk_failover.h"
 #include "master/master_active_service.h"
+#include "master/flow_ports.h"
 #include "master/master_ports.h"
 #include "webapi/web_server.h"
 #include "webapi/webhook_sender.h"
@@ -24,7 +25,8 @@ int runMaster(const conf::MasterConfig& config, SystemClock& clock, dao::Databas
       activeOptionsOf(config.engine, config.node_id, heartbeat));
   master::MasterPorts ports(clock, database, service, metrics,
                             {config.node_id, cluster.name, cluster.guid});
-  webapi::WebServer web({ports, ports, ports, ports, ports},
+  master::FlowPorts flow_ports(clock, database, ports);
+  webapi::WebServer web({ports, ports, ports, ports, ports, flow_ports, flow_ports, flow_ports},
                         {.host = config.http.host,
                          .port = static_cast<uint16_t>(config.http.port),
                          .client_token = config.token,

@@ -12,6 +12,7 @@
 #include "ha/local/directory_lock.h"
 #include "ha/local/local_failover.h"
 #include "master/master_active_service.h"
+#include "master/flow_ports.h"
 #include "master/master_ports.h"
 #include "webapi/web_server.h"
 #include "webapi/webhook_sender.h"
@@ -100,7 +101,8 @@ Status serve(const conf::StandaloneConfig& config, Prepared& prepared, SignalWai
       activeOptionsOf(config.engine, kNode, prepared.heartbeat));
   master::MasterPorts ports(clock, database, service, metrics,
                             {kNode, prepared.cluster.name, prepared.cluster.guid});
-  webapi::WebServer web({ports, ports, ports, ports, ports},
+  master::FlowPorts flow_ports(clock, database, ports);
+  webapi::WebServer web({ports, ports, ports, ports, ports, flow_ports, flow_ports, flow_ports},
                         {.host = config.http.host,
                          .port = static_cast<uint16_t>(config.http.port),
                          .client_token = prepared.token,

@@ -132,9 +132,10 @@ TEST_F(EventDeskTest, ATaskThatDoesNotExistIsToldOf) {
   EXPECT_NE(why(waiting).find("is without such a task"), std::string::npos) << why(waiting);
   defineWaiting("{flow: nowhere}");
   const RunId other = runAt("dst", "2026-11-30T05:00:00Z").state.id;
-  change(waiting, [&](auto& operation, auto& run) {
+  const Status stopped = change(waiting, [&](auto& operation, auto& run) {
     return rig_->runs.stop(operation, run, RunReason::StopAsked);
   });
+  EXPECT_TRUE(stopped.ok());
   settle();
   EXPECT_EQ(runStatus(waiting), RunStatus::Terminated);
   EXPECT_TRUE(why(waiting).empty());
