@@ -16,9 +16,9 @@ namespace baton::dao {
 
 // Which runs a list shows; empty members do not filter.
 struct RunFilter {
-  std::string flow;  // Key (nameKey).
-  std::vector<RunStatus> statuses;
-  std::vector<RunTrigger> triggers;
+  std::string flow = {};  // Key (nameKey).
+  std::vector<RunStatus> statuses = {};
+  std::vector<RunTrigger> triggers = {};
   uint64_t backfill = 0;
   RunId parent_run = 0;
   WallTime plan_from{};    // Inclusive; zero: open.
@@ -40,8 +40,8 @@ struct FlowRow {
 };
 
 struct FlowFilter {
-  std::optional<bool> online;
-  std::string text;  // Part of the name, without case.
+  std::optional<bool> online = {};
+  std::string text = {};  // Part of the name, without case.
 };
 
 // Questions about flows, runs and events; the flow part of Reader, whose rules hold. Flows are

@@ -35,8 +35,8 @@ QueryPart makeRunQuery(const RunFilter& filter, RunId before) {
   return query;
 }
 
-Status takeAll(bool goes_on, std::string_view what) {
-  if (goes_on) return {};
+Status goOn(bool wanted, std::string_view what) {
+  if (wanted) return {};
   return Error::make(ErrorCode::Cancelled, "the scan of {} was stopped", what);
 }
 
@@ -284,7 +284,7 @@ Status SqlReader::allFlows(const std::function<bool(const FlowRow&)>& take) {
               [&](SqlRow& row) {
                 FlowRow flow = readFlow(row);
                 if (flow.version) flow.version->text = row.text(kFlowColumnCount);
-                return takeAll(take(flow), "flows");
+                return goOn(take(flow), "flows");
               });
 }
 
@@ -294,24 +294,55 @@ Status SqlReader::liveRuns(const std::function<bool(const RunRecord&)>& take) {
                 RunRecord run;
                 RETURN_IF_ERROR(readRun(row, run));
                 run.params = row.text(kRunColumnCount);
-                return takeAll(take(run), "live runs");
+                return goOn(take(run), "live runs");
               });
 }
 
+Status SqlReader::streamTasks(SqlSession& session, std::span<const RunId> runs,
+                              const std::function<bool(const TaskRecord&)>& take, bool& got_rows) {
+  std::string marks;
+  SqlValues values;
+  for (const RunId run : runs) {
+    marks += marks.empty() ? "?" : ",?";
+    values.push_back(static_cast<uint64_t>(run));
+  }
+  Status taken;
+  const Status status = session.stream(
+      fmt::format("SELECT {},t.name,t.outputs,x.run_id FROM run_task x{}task t ON "
+                  "t.task_id=x.task_id WHERE x.run_id IN ({}) ORDER BY x.run_id,x.task_id",
+                  kTaskStateColumns, backend_->joinInOrder(), marks),
+      values, [&](SqlRow& row) {
+        got_rows = true;
+        TaskRecord task;
+        taken = readTaskState(row, 0, task.state);
+        if (!taken.ok()) return false;
+        task.name = row.text(kTaskStateColumnCount);
+        task.outputs = row.text(kTaskStateColumnCount + 1);
+        task.run_id = row.natural(kTaskStateColumnCount + 2);
+        taken = goOn(take(task), "tasks of live runs");
+        return taken.ok();
+      });
+  return status.ok() ? taken : status;
+}
+
 Status SqlReader::tasksOfLiveRuns(const std::function<bool(const TaskRecord&)>& take) {
-  // In the order of two indexes: nothing is sorted.
-  return scan(fmt::format("SELECT {0},t.name,t.outputs,x.run_id FROM run u{1}run_task x ON "
-                          "x.run_id=u.run_id{1}task t ON t.task_id=x.task_id WHERE u.phase=0 "
-                          "ORDER BY u.run_id,x.task_id",
-                          kTaskStateColumns, backend_->joinInOrder()),
-              [&](SqlRow& row) -> Status {
-                TaskRecord task;
-                RETURN_IF_ERROR(readTaskState(row, 0, task.state));
-                task.name = row.text(kTaskStateColumnCount);
-                task.outputs = row.text(kTaskStateColumnCount + 1);
-                task.run_id = row.natural(kTaskStateColumnCount + 2);
-                return takeAll(take(task), "tasks of live runs");
-              });
+  // A join of all live runs would be sorted as a whole; those of some runs come in the order of an
+  // index.
+  constexpr size_t kRunsPerQuery = 500;
+  return inSnapshot([&](SqlSession& session, bool& got_rows) -> Status {
+    std::vector<RunId> live;
+    RETURN_IF_ERROR(
+        session.query("SELECT run_id FROM run WHERE phase=0 ORDER BY run_id", {}, [&](SqlRow& row) {
+          live.push_back(row.natural(0));
+          return true;
+        }));
+    for (std::span<const RunId> left(live); !left.empty();) {
+      const auto runs = left.first(std::min(kRunsPerQuery, left.size()));
+      left = left.subspan(runs.size());
+      RETURN_IF_ERROR(streamTasks(session, runs, take, got_rows));
+    }
+    return {};
+  });
 }
 
 Result<std::vector<BackfillRecord>> SqlReader::liveBackfills() {

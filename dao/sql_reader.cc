@@ -72,6 +72,16 @@ Status SqlReader::scan(std::string_view sql, const std::function<Status(SqlRow&)
   });
 }
 
+Status SqlReader::inSnapshot(const Step& step) {
+  return withSession([&](SqlSession& session, bool& got_rows) -> Status {
+    RETURN_IF_ERROR(session.execute(backend_->beginSnapshot()).status());
+    const Status status = step(session, got_rows);
+    if (session.broken()) return status;
+    const Status ended = session.execute("ROLLBACK").status();
+    return status.ok() ? ended : status;
+  });
+}
+
 Result<std::optional<TaskRecord>> SqlReader::task(TaskId id) {
   std::optional<TaskRecord> found;
   const std::string sql = selectTasks(
@@ -246,13 +256,8 @@ Status SqlReader::streamLive(SqlSession& session, const LiveRange& range,
 
 Status SqlReader::liveTasks(const LiveRange& range,
                             const std::function<bool(const LiveTask&)>& take) {
-  return withSession([&](SqlSession& session, bool& got_rows) -> Status {
-    // One snapshot for both queries.
-    RETURN_IF_ERROR(session.execute(backend_->beginSnapshot()).status());
-    const Status status = streamLive(session, range, take, got_rows);
-    if (session.broken()) return status;
-    const Status ended = session.execute("ROLLBACK").status();
-    return status.ok() ? ended : status;
+  return inSnapshot([&](SqlSession& session, bool& got_rows) {
+    return streamLive(session, range, take, got_rows);
   });
 }
 

@@ -70,8 +70,12 @@ class SqlReader final : public Reader {
                  const std::function<Status(SqlRow&)>& take);
   // The same for many rows, which are not held in memory.
   Status scan(std::string_view sql, const std::function<Status(SqlRow&)>& take);
+  // The same for several queries of one snapshot.
+  Status inSnapshot(const Step& step);
   Status streamLive(SqlSession& session, const LiveRange& range,
                     const std::function<bool(const LiveTask&)>& take, bool& got_rows);
+  Status streamTasks(SqlSession& session, std::span<const RunId> runs,
+                     const std::function<bool(const TaskRecord&)>& take, bool& got_rows);
   Result<std::vector<OutboxRecord>> outbox(std::string_view sql, const SqlValues& values);
 
   const std::shared_ptr<SqlBackend> backend_;
