@@ -122,9 +122,10 @@ std::string dumpState(const TaskState& s) {
 }
 
 std::string dumpTask(const TaskRecord& t) {
-  return fmt::format("{} name '{}' kind {} policy {} spec {} tags {} created {} outputs {}",
-                     dumpState(t.state), t.name, t.kind, t.policy, t.spec, fmt::join(t.tags, ","),
-                     toMicros(t.created_at), t.outputs);
+  return fmt::format(
+      "{} name '{}' kind {} policy {} spec {} tags {} created {} outputs {} run {} of '{}'",
+      dumpState(t.state), t.name, t.kind, t.policy, t.spec, fmt::join(t.tags, ","),
+      toMicros(t.created_at), t.outputs, t.run_id, t.flow);
 }
 
 std::string dumpAttempt(const AttemptRecord& a) {
