@@ -19,7 +19,7 @@ FlowVersionRecord readFlowVersion(SqlRow& row, int c) {
 }
 
 FlowRow readFlow(SqlRow& row) {
-  constexpr int kVersionColumn = 11;
+  constexpr int kVersionColumn = 13;
   FlowRow out;
   FlowRecord& flow = out.record;
   flow.name = row.text(0);
@@ -29,10 +29,12 @@ FlowRow readFlow(SqlRow& row) {
   flow.online_since = readTime(row, 4);
   flow.next_at = readTime(row, 5);
   flow.last_instant = readTime(row, 6);
-  flow.fired = row.integer(7);
-  flow.last_success = readTime(row, 8);
-  flow.created_at = readTime(row, 9);
-  flow.updated_at = readTime(row, 10);
+  flow.missed_after = readTime(row, 7);
+  flow.missed_until = readTime(row, 8);
+  flow.fired = row.integer(9);
+  flow.last_success = readTime(row, 10);
+  flow.created_at = readTime(row, 11);
+  flow.updated_at = readTime(row, 12);
   if (!row.isNull(kVersionColumn)) out.version = readFlowVersion(row, kVersionColumn);
   return out;
 }

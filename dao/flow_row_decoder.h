@@ -11,9 +11,10 @@ namespace baton::dao {
 
 // Of flow as f and flow_version as v, whose columns are NULL where it has no version to show.
 inline constexpr std::string_view kFlowColumns =
-    "f.name,f.version,f.online,f.deleted,f.online_since,f.next_at,f.last_instant,f.fired,"
-    "f.last_success,f.created_at,f.updated_at,v.name,v.version,v.author,v.created_at";
-inline constexpr int kFlowColumnCount = 15;
+    "f.name,f.version,f.online,f.deleted,f.online_since,f.next_at,f.last_instant,"
+    "f.missed_after,f.missed_until,f.fired,f.last_success,f.created_at,f.updated_at,"
+    "v.name,v.version,v.author,v.created_at";
+inline constexpr int kFlowColumnCount = 17;
 FlowRow readFlow(SqlRow& row);
 
 inline constexpr std::string_view kFlowVersionColumns = "v.name,v.version,v.author,v.created_at";

@@ -20,8 +20,8 @@ const BatchForm& flowForm() {
       .noun = "flow",
       .table = "flow",
       .columns = {"flow_key", "name", "version", "online", "deleted", "online_since", "next_at",
-                  "last_instant", "fired", "last_success", "created_at", "updated_at", "epoch",
-                  "batch_id"}};
+                  "last_instant", "missed_after", "missed_until", "fired", "last_success",
+                  "created_at", "updated_at", "epoch", "batch_id"}};
   return form;
 }
 
@@ -29,7 +29,8 @@ Status putFlow(RowEncoder& row, const FlowRecord& f) {
   RETURN_IF_ERROR(checkFlowName("a flow", f.name));
   row.name("name", f.key(), kNameCharsMax).name("name", f.name, kNameCharsMax);
   row.natural(f.version).number(f.online).number(f.deleted);
-  row.time(f.online_since).time(f.next_at).time(f.last_instant).number(f.fired);
+  row.time(f.online_since).time(f.next_at).time(f.last_instant);
+  row.time(f.missed_after).time(f.missed_until).number(f.fired);
   row.time(f.last_success).time(f.created_at).time(f.updated_at).mark();
   return row.endRow({.name = f.name});
 }

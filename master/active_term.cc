@@ -88,23 +88,24 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
       watchdog_(context_, engine_, registry_),
       updater_(context_),
       commands_(context_, engine_),
-      events_(context_, flows_, reads_, event_ids_),
+      events_(context_, flows_, reads_, event_ids_, run_ids_),
       runs_(context_, flows_, engine_, events_, run_ids_, *this),
       planner_(context_, flows_, runs_, run_ids_),
-      flow_commands_(context_, flows_, runs_, planner_, events_, run_ids_),
+      flow_commands_(context_, flows_, runs_, planner_, events_, run_ids_, reads_,
+                     commands_.recentKeys()),
       run_orders_(context_, flows_, runs_, engine_, reads_) {
   publisher_.subscribe(environment_.metrics);
   callbacker_.setEngine(engine_);
   engine_.setRunListener(runs_);
   events_.setEngine(engine_);
-  events_.setTrigger([this](Operation& operation, const EventDesk::Firing& firing) {
-    if (run_ids_.available() == 0) return false;
-    runs_.start(operation, {.flow = firing.flow,
+  events_.setTrigger([this](Operation& operation, const std::string& flow_key,
+                            const std::string& trigger_key, WallTime plan_time,
+                            const flow::ParamMap& params) {
+    runs_.start(operation, {.flow = flow_key,
                             .trigger = RunTrigger::Event,
-                            .trigger_key = firing.trigger_key,
-                            .plan_time = firing.plan_time,
-                            .params = firing.params});
-    return true;
+                            .trigger_key = trigger_key,
+                            .plan_time = plan_time,
+                            .params = params});
   });
   watchdog_.setOnWallClockStep([this] { planner_.onWallClockStep(); });
   engine_.setOnStopAsked([this](Operation& operation, const LiveTask& task) {
@@ -369,24 +370,23 @@ flow::FlowSurroundings ActiveTerm::flowSurroundings() { return {}; }
 
 void ActiveTerm::applyFlow(api::FlowApply request, std::shared_ptr<const FlowVersion> version,
                            api::Callback<api::FlowApplied> done) {
-  onFlows<api::FlowApplied>(
-      [request = std::move(request), version = std::move(version), done](FlowCommands& flows) {
-        flows.apply(request, version, done);
-      },
-      done);
+  const Status fits = FlowCommands::checkStorable(request, database_writer_->rowBytesMax());
+  if (!fits.ok()) return done(fits.error());
+  onFlows<api::FlowApplied>([request = std::move(request), version = std::move(version),
+                             done](FlowCommands& flows) { flows.apply(request, version, done); },
+                            done);
 }
 
 void ActiveTerm::sendEvent(api::EventSend event, api::Callback<api::EventSent> done) {
-  const bool queued = dispatcher_.tryPost(
-      [this, event = std::move(event), done] { events_.send(event, done); });
+  const bool queued =
+      dispatcher_.tryPost([this, event = std::move(event), done] { events_.send(event, done); });
   if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
 }
 
 uint64_t ActiveTerm::liveRunsOf(const std::string& flow_key) const {
   return static_cast<uint64_t>(
-      std::count_if(flows_.runs.begin(), flows_.runs.end(), [&](const auto& run) {
-        return nameKey(run.second.record.flow) == flow_key;
-      }));
+      std::count_if(flows_.runs.begin(), flows_.runs.end(),
+                    [&](const auto& run) { return nameKey(run.second.record.flow) == flow_key; }));
 }
 
 std::string ActiveTerm::whyRunWaits(RunId id) const {

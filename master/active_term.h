@@ -9,9 +9,9 @@
 
 #include "common/service/composite_service.h"
 #include "dao/database.h"
+#include "flow/definition/flow_parser.h"
 #include "ha/active_service.h"
 #include "master/api/webhook_port.h"
-#include "flow/definition/flow_parser.h"
 #include "master/flow/event_desk.h"
 #include "master/flow/flow_commands.h"
 #include "master/flow/flow_state.h"
@@ -53,9 +53,9 @@ struct TermEnvironment {
 
 // The active role of one term: everything between a won election and its end, as one composite
 // service. Children in order: state writer, read worker, recovery, dispatcher, flows, picker,
-// heartbeat handler, callback-er, watchdog, asynchronous updater, commands. Those on the dispatcher thread
-// start with closed gates; when all stand, the gates open, submissions last. Dropped whole at the
-// end of the term.
+// heartbeat handler, callback-er, watchdog, asynchronous updater, commands. Those on the dispatcher
+// thread start with closed gates; when all stand, the gates open, submissions last. Dropped whole
+// at the end of the term.
 class ActiveTerm final : public CompositeService, private WriterListener, private RunWatcher {
  public:
   ActiveTerm(TermEnvironment environment, ActiveOptions options, ha::Leadership leadership,

@@ -79,11 +79,9 @@ void FlowPorts::setOnline(std::string name, bool online, api::Callback<api::Flow
   done = answeredOnce<api::FlowView>(std::move(done));
   const auto term = master_.activeTerm();
   if (!term.ok()) return done(term.error());
-  (*term)->onFlows(
-      [name = std::move(name), online, done](FlowCommands& flows) {
-        flows.setOnline(name, online, done);
-      },
-      done);
+  (*term)->onFlows([name = std::move(name), online,
+                    done](FlowCommands& flows) { flows.setOnline(name, online, done); },
+                   done);
 }
 
 void FlowPorts::remove(std::string name, api::Callback<api::FlowView> done) {
@@ -160,8 +158,8 @@ Result<api::ListOf<api::FlowView>> FlowPorts::flows(const api::FlowListQuery& qu
   return list;
 }
 
-Result<api::ListOf<FlowVersionRecord>> FlowPorts::versions(const std::string& name,
-                                                           uint32_t before, uint32_t limit) {
+Result<api::ListOf<FlowVersionRecord>> FlowPorts::versions(const std::string& name, uint32_t before,
+                                                           uint32_t limit) {
   RETURN_IF_ERROR(master_.activeTerm().status());
   const std::string key = nameKey(name);
   ASSIGN_OR_RETURN(auto row, readers_.with([&](dao::Reader& reader) { return reader.flow(key); }));
@@ -310,8 +308,8 @@ Result<api::Explanation> FlowPorts::explainRun(RunId id) {
         fmt::format("task {} (id {}) is {}", task.name, task.state.id, toString(task.state.status));
     if (const std::string why = reasonText(task.state); !why.empty()) line += ": " + why;
     if (!node.task.waiting_text.empty()) {
-      line += fmt::format(": waits ({}): {}", toString(node.task.waiting_for),
-                          node.task.waiting_text);
+      line +=
+          fmt::format(": waits ({}): {}", toString(node.task.waiting_for), node.task.waiting_text);
     }
     out.reasons.push_back(std::move(line));
   }
@@ -325,9 +323,9 @@ Result<api::Explanation> FlowPorts::explainTask(TaskId id) {
   out.status = toString(task.state.status);
   if (task.run_id != 0) {
     ASSIGN_OR_RETURN(const api::RunView of, run(task.run_id));
-    std::string line = fmt::format("part of run {} of {} for {}, which is {}", task.run_id,
-                                   of.record.flow, formatRfc3339(of.record.plan_time),
-                                   toString(of.record.state.status));
+    std::string line =
+        fmt::format("part of run {} of {} for {}, which is {}", task.run_id, of.record.flow,
+                    formatRfc3339(of.record.plan_time), toString(of.record.state.status));
     if (!of.waiting_text.empty()) line += ": " + of.waiting_text;
     out.reasons.push_back(std::move(line));
   }
@@ -347,8 +345,7 @@ Result<api::Explanation> FlowPorts::explainTask(TaskId id) {
 }
 
 Result<api::ListOf<MissedRecord>> FlowPorts::missed(const std::string& flow, WallTime before,
-                                                    const std::string& before_key,
-                                                    uint32_t limit) {
+                                                    const std::string& before_key, uint32_t limit) {
   RETURN_IF_ERROR(master_.activeTerm().status());
   ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
     return reader.missed(nameKey(flow), before, before_key, limit);
@@ -365,14 +362,11 @@ void FlowPorts::runMissed(std::string flow, WallTime plan_time, api::Request req
       [&](dao::Reader& reader) { return reader.missedInstant(nameKey(flow), plan_time); });
   if (!row.ok()) return done(row.error());
   if (!row->has_value()) {
-    return done(
-        Error::notFound("flow {} missed no instant {}", flow, formatRfc3339(plan_time)));
+    return done(Error::notFound("flow {} missed no instant {}", flow, formatRfc3339(plan_time)));
   }
-  (*term)->onFlows(
-      [missed = **row, request = std::move(request), done](FlowCommands& flows) {
-        flows.runMissed(missed, request, done);
-      },
-      done);
+  (*term)->onFlows([missed = **row, request = std::move(request),
+                    done](FlowCommands& flows) { flows.runMissed(missed, request, done); },
+                   done);
 }
 
 // ----------------------------------------------------------------------------------- events

@@ -59,12 +59,10 @@ void MasterPorts::submit(api::Submission submission, api::Callback<api::SubmitAn
       return reader.idempotency(submission.principal, submission.idempotency_key);
     });
     if (!stored.ok()) return done(stored.error());
-    if (stored->has_value() && clock_.wallNow() - (*stored)->created_at < kIdempotencyKept) {
-      if ((*stored)->request_hash != submission.request_hash) {
-        return done(Error::conflict("Idempotency-Key {} was used with another body",
-                                    submission.idempotency_key));
-      }
-      return done(api::SubmitAnswer{(*stored)->answer, true});
+    if (stored->has_value()) {
+      const auto answer = answerOf(**stored, submission.request_hash, clock_.wallNow());
+      if (!answer.ok()) return done(answer.error());
+      if (answer->has_value()) return done(api::SubmitAnswer{**answer, true});
     }
   }
   (*term)->submit(std::move(submission), looked_up_at, std::move(done));

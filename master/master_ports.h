@@ -61,7 +61,6 @@ class MasterPorts final : public api::TaskPort,
   void explainWaiting(ActiveTerm& term, std::vector<api::TaskView*> views) const;
 
  private:
-
   Clock& clock_;
   MasterActiveService& service_;
   std::atomic<ha::Failover*> failover_{nullptr};

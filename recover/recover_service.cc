@@ -81,8 +81,7 @@ Status RecoverService::takeCallbacks(RecoverySink& sink, RecoveryCounts& counts,
   }
 }
 
-Status RecoverService::takeFlows(RecoverySink& sink, RecoveryCounts& counts,
-                                 std::stop_token stop) {
+Status RecoverService::takeFlows(RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop) {
   const auto reader = database_.makeReader();
   Status taken;
   const auto each = [&](auto take) {
@@ -117,8 +116,8 @@ Status RecoverService::takeFlows(RecoverySink& sink, RecoveryCounts& counts,
   for (const BackfillRecord& backfill : backfills) sink.addBackfill(backfill);
   counts.runs = runs.size();
   for (const RunRecord& run : runs) RETURN_IF_ERROR(sink.addRun(run));
-  return done(reader->tasksOfLiveRuns(
-      each([&](const TaskRecord& task) { return sink.addRunTask(task); })));
+  return done(
+      reader->tasksOfLiveRuns(each([&](const TaskRecord& task) { return sink.addRunTask(task); })));
 }
 
 Status RecoverService::takeTasks(Range& range, RecoverySink& sink, RecoveryCounts& counts,

@@ -1,6 +1,7 @@
 #include "common/calendar/misfire.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace baton {
 namespace {
@@ -8,24 +9,37 @@ namespace {
 constexpr Seconds kAnHour{3600};
 constexpr Seconds kADay{24 * 3600};
 
-// How many of the newest instants run; the rest is missed for `reason`.
-struct Share {
-  size_t count;
-  MissedReason reason;
-};
+// The oldest of the instants in (after, now] that run. The newest ones are looked for from their
+// end, in a stretch that grows until there are enough of them.
+std::optional<WallTime> firstToRun(const Recurrence& recurrence, const MisfirePolicy& policy,
+                                   WallTime after, WallTime now) {
+  if (policy.kind == MisfireKind::None || after >= now) return std::nullopt;
+  const size_t wanted = policy.kind == MisfireKind::Latest ? 1 : policy.max;
+  WallTime floor = after;
+  if (policy.kind == MisfireKind::All) {
+    floor = std::max(floor, now - policy.within - Micros(1));
+  }
+  for (Micros span = kAnHour;; span *= 4) {
+    const WallTime from = now - floor <= span ? floor : now - span;
+    std::vector<WallTime> found;
+    for (auto at = recurrence.next(from); at && *at <= now; at = recurrence.next(*at)) {
+      found.push_back(*at);
+    }
+    if (found.size() >= wanted) return found[found.size() - wanted];
+    if (from == floor) return found.empty() ? std::nullopt : std::optional(found.front());
+  }
+}
 
-Share shareOf(const MisfirePolicy& policy, const std::vector<WallTime>& instants, WallTime now) {
+MissedReason reasonOf(const MisfirePolicy& policy, WallTime at, WallTime now) {
   switch (policy.kind) {
     case MisfireKind::None:
-      return {0, MissedReason::PolicyNone};
+      return MissedReason::PolicyNone;
     case MisfireKind::Latest:
-      return {std::min<size_t>(1, instants.size()), MissedReason::NotTheLatest};
+      return MissedReason::NotTheLatest;
     case MisfireKind::All:
       break;
   }
-  const auto young = std::lower_bound(instants.begin(), instants.end(), now - policy.within);
-  const auto count = static_cast<size_t>(instants.end() - young);
-  return {std::min<size_t>(count, policy.max), MissedReason::OverMax};
+  return at < now - policy.within ? MissedReason::TooOld : MissedReason::OverMax;
 }
 
 }  // namespace
@@ -45,29 +59,31 @@ std::string_view toString(MissedReason reason) {
 }
 
 MisfirePolicy defaultMisfirePolicy(const Recurrence& recurrence, WallTime after) {
-  const auto first = recurrence.next(after);
-  const auto second = first ? recurrence.next(*first) : std::nullopt;
-  if (second && *second - *first < kAnHour) return {.kind = MisfireKind::Latest};
-  if (second && *second - *first < kADay) {
-    return {.kind = MisfireKind::All, .max = 24, .within = kADay};
+  constexpr int kLookedAt = 10;
+  Micros shortest = kADay;
+  auto at = recurrence.next(after);
+  for (int i = 1; at && i < kLookedAt; ++i) {
+    const auto next = recurrence.next(*at);
+    if (next) shortest = std::min(shortest, *next - *at);
+    at = next;
   }
+  if (shortest < kAnHour) return {.kind = MisfireKind::Latest};
+  if (shortest < kADay) return {.kind = MisfireKind::All, .max = 24, .within = kADay};
   return {};
 }
 
 MisfirePlan planMisfire(const Recurrence& recurrence, const MisfirePolicy& policy, WallTime after,
-                        WallTime now) {
-  std::vector<WallTime> instants;
-  for (auto at = recurrence.next(after); at && *at <= now; at = recurrence.next(*at)) {
-    instants.push_back(*at);
-  }
-  const Share share = shareOf(policy, instants, now);
+                        WallTime now, size_t missed_max) {
+  const auto first = firstToRun(recurrence, policy, after, now);
   MisfirePlan plan;
-  const size_t dropped = instants.size() - share.count;
-  for (size_t i = 0; i < dropped; ++i) {
-    const bool too_old = policy.kind == MisfireKind::All && instants[i] < now - policy.within;
-    plan.missed.push_back({instants[i], too_old ? MissedReason::TooOld : share.reason});
+  for (auto at = recurrence.next(after); at && *at <= now; at = recurrence.next(*at)) {
+    if (first && *at >= *first) {
+      plan.run.push_back(*at);
+      continue;
+    }
+    if (plan.missed.size() == missed_max) return plan;
+    plan.missed.push_back({*at, reasonOf(policy, *at, now)});
   }
-  plan.run.assign(instants.begin() + static_cast<ptrdiff_t>(dropped), instants.end());
   if (!policy.oldest_first) std::reverse(plan.run.begin(), plan.run.end());
   return plan;
 }

@@ -25,8 +25,8 @@ struct MisfirePolicy {
 enum class MissedReason : uint8_t { PolicyNone, NotTheLatest, OverMax, TooOld };
 std::string_view toString(MissedReason reason);  // "policy_none", …
 
-// By the distance of the two instants behind `after`: shorter than an hour Latest; shorter than a
-// day All within 24 h, at most 24; else All within 14 days, at most 14.
+// By the shortest distance among the ten instants behind `after`: shorter than an hour Latest;
+// shorter than a day All within 24 h, at most 24; else All within 14 days, at most 14.
 MisfirePolicy defaultMisfirePolicy(const Recurrence& recurrence, WallTime after);
 
 struct MisfirePlan {
@@ -34,12 +34,16 @@ struct MisfirePlan {
     WallTime at;
     MissedReason reason;
   };
-  std::vector<WallTime> run;   // In the order in which they run.
+  std::vector<WallTime> run;   // In the order in which they run; younger than all of `missed`.
   std::vector<Missed> missed;  // Oldest first; with `run` every instant of the stretch, each once.
 };
 
-// All instants later than `after` and not later than `now`. 16 bytes an instant.
+// What becomes of the instants later than `after` and not later than `now`. A long stretch is dealt
+// with in parts: at `missed_max` missed ones it ends, with nothing in `run`; the rest is planned
+// anew behind the last of them, with the same `now`, and comes out as it would have. So it does too
+// if those of `run` that were begun are left out, from either end. Costs the instants that it tells
+// of and a few times those that run, however long the stretch is.
 MisfirePlan planMisfire(const Recurrence& recurrence, const MisfirePolicy& policy, WallTime after,
-                        WallTime now);
+                        WallTime now, size_t missed_max = SIZE_MAX);
 
 }  // namespace baton

@@ -20,10 +20,12 @@ struct FlowRecord {
   bool online = false;      // Only an online flow fires.
   WallTime online_since{};  // Anchor of `every` without start; zero: never online.
   WallTime next_at{};       // Next instant of its schedule; zero: none.
-  WallTime last_instant{};  // Newest instant that was dealt with, run or missed. No instant at or
-                            // before it is ever begun by the schedule, wherever the clock stands.
-  int64_t fired = 0;        // Instants of its schedule that have passed since it went online
-                            // (schedule.count).
+  WallTime last_instant{};  // What its schedule has dealt with, up to here: no instant at or before
+                            // it is ever begun, wherever the clock stands, but for the next two.
+  WallTime missed_after{};  // Instants later than this and not later than missed_until passed while
+  WallTime missed_until{};  // nobody looked, and are still to be dealt with. Zero: none.
+  int64_t fired = 0;        // Instants that have passed since it went online or got this schedule,
+                            // run or missed; right only where schedule.count asks for it.
   WallTime last_success{};  // Newest plan time of a run that finished; zero: none.
   WallTime created_at{};
   WallTime updated_at{};

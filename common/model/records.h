@@ -91,8 +91,8 @@ struct RunnerRecord {
 // A callback to deliver: written in the transaction of the status change that it tells of.
 struct OutboxRecord {
   enum class State : uint8_t { Pending = 0, Delivered = 1, Dead = 2, Dropped = 3 };
-  uint64_t id = 0;  // Delivery order; unique.
-  TaskId task_id = 0;   // With an event run_…: the run's id, and its reruns in place of attempts.
+  uint64_t id = 0;     // Delivery order; unique.
+  TaskId task_id = 0;  // With an event run_…: the run's id, and its reruns in place of attempts.
   int32_t attempt = 0;
   std::string event;  // finished | failed | terminated | skipped; run_finished | …
   std::string url;

@@ -12,20 +12,20 @@ namespace baton {
 // What can happen to a task. Where one fact may lead to several statuses, the decision (retries
 // left, follow-up awaited) is part of the event, so that the table stays a function.
 enum class TaskEvent : uint8_t {
-  Ready,         // Nothing is waited for any more.
-  Hold,          // Held by hand.
-  Cancel,        // Stop asked for and nothing runs.
-  Skip,          // Skipped by hand.
-  Pick,          // Given to a runner.
-  Started,       // The runner reports that the process runs.
-  Undelivered,   // The order provably never arrived and the runner is no longer fit for it.
-  EndedWell,     // Exit code 0.
-  FollowUpDone,  // Nothing is awaited (any more).
-  FailedRetry,   // The attempt failed; another one is due later.
-  FailedFinal,   // The attempt failed; none is left.
-  StopAsked,     // Stop asked for while an attempt is open (by hand, by its run, by timeout).
-  StopProved,    // The stopped attempt's process is provably gone, or its runner is lost.
-  BadSpec,       // The specification does not resolve.
+  Ready,             // Nothing is waited for any more.
+  Hold,              // Held by hand.
+  Cancel,            // Stop asked for and nothing runs.
+  Skip,              // Skipped by hand.
+  Pick,              // Given to a runner.
+  Started,           // The runner reports that the process runs.
+  Undelivered,       // The order provably never arrived and the runner is no longer fit for it.
+  EndedWell,         // Exit code 0.
+  FollowUpDone,      // Nothing is awaited (any more).
+  FailedRetry,       // The attempt failed; another one is due later.
+  FailedFinal,       // The attempt failed; none is left.
+  StopAsked,         // Stop asked for while an attempt is open (by hand, by its run, by timeout).
+  StopProved,        // The stopped attempt's process is provably gone, or its runner is lost.
+  BadSpec,           // The specification does not resolve.
   DispatchTimeOver,  // No runner took it within dispatch_timeout.
   WaitTimeOver,      // An event wait timed out.
   DoneWell,          // Ended without a runner.

@@ -19,6 +19,8 @@ constexpr std::array<std::string_view, 7> kMysqlMigration2{
   online_since BIGINT NOT NULL,
   next_at BIGINT NOT NULL,
   last_instant BIGINT NOT NULL,
+  missed_after BIGINT NOT NULL,
+  missed_until BIGINT NOT NULL,
   fired BIGINT NOT NULL,
   last_success BIGINT NOT NULL,
   created_at BIGINT NOT NULL,

@@ -16,6 +16,8 @@ constexpr std::array<std::string_view, 17> kSqliteMigration2{
   online_since INTEGER NOT NULL,
   next_at INTEGER NOT NULL,
   last_instant INTEGER NOT NULL,
+  missed_after INTEGER NOT NULL,
+  missed_until INTEGER NOT NULL,
   fired INTEGER NOT NULL,
   last_success INTEGER NOT NULL,
   created_at INTEGER NOT NULL,

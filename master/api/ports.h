@@ -37,8 +37,8 @@ struct TaskListQuery {
   std::string tag;
   std::string host;
   std::string runner_id;
-  RunId run_id = 0;  // 0: any.
-  std::string flow;  // Of its run, in any case; empty: any.
+  RunId run_id = 0;           // 0: any.
+  std::string flow;           // Of its run, in any case; empty: any.
   WallTime created_from{};    // Zero: open.
   WallTime created_before{};  // Zero: open.
   TaskId before = 0;          // Cursor: the last id of the page before; 0: first page.

@@ -27,17 +27,15 @@ namespace baton::master {
 // happened, so that no takeover comes between. Dispatcher thread only.
 class EventDesk {
  public:
-  // A run that a flow's `trigger` begins.
-  struct Firing {
-    std::string flow;         // Key; it is online and can be read.
-    std::string trigger_key;  // Unique to what happened.
-    WallTime plan_time{};     // That of the run that ended, or when the event happened.
-    flow::ParamMap params;    // Data of the event.
-  };
-  // Begins it within the operation. False: there is no number for it now; it is asked again soon.
-  using Trigger = std::function<bool(Operation& operation, const Firing& firing)>;
+  // A flow's `trigger` is met. `trigger_key` is unique to what happened, `plan_time` is that of the
+  // run that ended, or when the event happened; `params` are the event's data. The flow is online
+  // and can be read, and there is a number for the run.
+  using Trigger = std::function<void(Operation& operation, const std::string& flow_key,
+                                     const std::string& trigger_key, WallTime plan_time,
+                                     const flow::ParamMap& params)>;
 
-  EventDesk(TermContext& context, FlowState& flows, ReadWorker& reads, IdAllocator& event_ids);
+  EventDesk(TermContext& context, FlowState& flows, ReadWorker& reads, IdAllocator& event_ids,
+            IdAllocator& run_ids);
   void setEngine(TaskEngine& tasks) { tasks_ = &tasks; }
   void setTrigger(Trigger trigger) { trigger_ = std::move(trigger); }
 
@@ -90,6 +88,13 @@ class EventDesk {
     std::shared_ptr<std::atomic<bool>> flag = std::make_shared<std::atomic<bool>>(false);
     size_t watches = 0;
   };
+  // A run that is to begin.
+  struct Firing {
+    std::string flow;  // Key.
+    std::string trigger_key;
+    WallTime plan_time{};
+    flow::ParamMap params;
+  };
   // An event that is looked up or stored, and all who sent it meanwhile, the first one first.
   struct Sending {
     api::EventSend event;
@@ -128,6 +133,7 @@ class EventDesk {
   FlowState& flows_;
   ReadWorker& reads_;
   IdAllocator& event_ids_;
+  IdAllocator& run_ids_;
   TaskEngine* tasks_ = nullptr;
   Trigger trigger_;
   bool open_ = false;

@@ -22,7 +22,8 @@ std::string describe(const SourceState& state, const TimeZone& zone) {
 Judgement judgeNewest(std::span<const SourceState> states, const TimeZone& zone) {
   const auto newest = std::max_element(states.begin(), states.end(), isOlder);
   if (newest == states.end()) return {false, "there is no run yet"};
-  return {newest->well, "the newest, " + describe(*newest, zone)};
+  return {newest->well, fmt::format("the newest, run {} of {}, is {}", newest->run,
+                                    formatRfc3339(newest->plan_time, zone), newest->status)};
 }
 
 Judgement judgeAll(std::span<const SourceState> states,

@@ -158,7 +158,9 @@ void EventDesk::refillIds() {
   const auto post = [this](std::function<void()> event) {
     context_.dispatcher.post(std::move(event));
   };
-  if (auto operation = event_ids_.refill(post)) context_.writer.submit(std::move(*operation));
+  for (IdAllocator* ids : {&event_ids_, &run_ids_}) {
+    if (auto operation = ids->refill(post)) context_.writer.submit(std::move(*operation));
+  }
 }
 
 }  // namespace baton::master

@@ -60,6 +60,7 @@ void EventDesk::fire(Operation& operation, const std::string& source,
   if (it == triggered_.end() || !trigger_) return;
   const std::set<std::string> keys = it->second;  // What begins may change them.
   for (const std::string& key : keys) begin(operation, {key, trigger_key, plan_time, params});
+  refillIds();
 }
 
 void EventDesk::begin(Operation& operation, Firing firing) {
@@ -72,12 +73,16 @@ void EventDesk::begin(Operation& operation, Firing firing) {
     logError("event_trigger_circle", field("flow", firing.flow), field("for", firing.trigger_key));
     return;
   }
-  if (trigger_(operation, firing)) return;
-  // The numbers come soon. Only a takeover within that time would lose it.
+  if (run_ids_.available() > 0) {
+    trigger_(operation, firing.flow, firing.trigger_key, firing.plan_time, firing.params);
+    return;
+  }
+  // Numbers come soon. Only a takeover within that time would lose it.
   if (unbegun_.empty()) {
+    logWarn("event_triggers_delayed", field("first", firing.flow),
+            field("for", firing.trigger_key));
     context_.dispatcher.callAt(context_.clock.bootNow() + kBeginRetry, [this] { beginUnbegun(); });
   }
-  logWarn("event_trigger_delayed", field("flow", firing.flow), field("for", firing.trigger_key));
   unbegun_.push_back(std::move(firing));
 }
 
@@ -87,6 +92,7 @@ void EventDesk::beginUnbegun() {
   const std::vector<Firing> unbegun = std::exchange(unbegun_, {});
   for (const Firing& firing : unbegun) begin(operation, firing);
   context_.writer.submit(std::move(operation));
+  refillIds();
 }
 
 bool EventDesk::triggersItself(const std::string& flow_key) {
@@ -127,12 +133,12 @@ Status EventDesk::checkTriggers(const std::string& flow_key, const flow::FlowSpe
     todo.pop_front();
     LiveFlow* flow = at == flow_key ? nullptr : flows_.findFlow(at);
     const auto version = flow == nullptr ? nullptr : flows_.newestOf(*flow);
+    reachFired(at, firedByEnd(at, {}));
     if (at != flow_key && version == nullptr) continue;
     for (const flow::TaskNode& task : at == flow_key ? spec.tasks : version->spec.tasks) {
       if (task.kind == "flow") reach(at, nameKey(task.flow));
       reachFired(at, firedByEnd(at, task.name));
     }
-    reachFired(at, firedByEnd(at, {}));
   }
   if (!begun_by.contains(flow_key)) return {};
   std::vector<std::string> path{flow_key};

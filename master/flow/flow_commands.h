@@ -1,32 +1,56 @@
 #pragma once
 
-#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "master/api/flow_ports.h"
 #include "master/flow/event_desk.h"
 #include "master/flow/flow_state.h"
 #include "master/flow/planner.h"
 #include "master/flow/run_engine.h"
+#include "master/state/read_worker.h"
+#include "master/task/recent_keys.h"
 #include "master/term_context.h"
 
 namespace baton::master {
 
 // What people ask of flows, decided on the dispatcher thread; answers leave behind the commit.
-// Definitions are read and checked by the caller's thread before (FlowPort::apply).
+// Definitions are read and checked by the caller's thread before (FlowPort::apply). Views that are
+// answered have of the version what is known here: its number, and the text if it was just given.
+// Dispatcher thread only.
 class FlowCommands {
  public:
+  // All outlive this.
   FlowCommands(TermContext& context, FlowState& flows, RunEngine& runs, Planner& planner,
-               EventDesk& events, IdAllocator& run_ids);
+               EventDesk& events, IdAllocator& run_ids, ReadWorker& reads, RecentKeys& recent_keys);
 
-  // `version` was made of request.text and has no number yet.
+  // Whether the database takes the text; any thread. Errors: TooLarge.
+  static Status checkStorable(const api::FlowApply& request, size_t row_bytes_max);
+
+  // `version` was made of request.text and has no number yet. A definition that means the same as
+  // the newest version makes none, so a repetition changes nothing, whatever if_version says. With
+  // another schedule, instants that are due and not begun become missed rows ("redefined").
+  // Errors: Conflict (if_version; field "version"), InvalidArgument (no such calendar).
   void apply(const api::FlowApply& request, std::shared_ptr<const FlowVersion> version,
              api::Callback<api::FlowApplied> done);
+  // Idempotent. Nothing is missed while a flow is offline: instants of that time are no rows. What
+  // was due and not begun when it went offline is a missed row ("offline").
+  // Errors: NotFound, Conflict (the definition can't be read any more).
   void setOnline(const std::string& name, bool online, api::Callback<api::FlowView> done);
+  // Errors: NotFound.
   void remove(const std::string& name, api::Callback<api::FlowView> done);
+
+  // Requests that make runs. Repeated with the same key, they are answered with the rows of the
+  // first time as they now are. Errors of all: NotFound, Conflict (key used with another body; the
+  // definition can't be read), InvalidArgument and TooLarge (field), Overloaded.
   void trigger(const api::FlowTrigger& request, api::Callback<RunRecord> done);
+  // Instants of the range that lie in the future or outside of the schedule's window are left out;
+  // in a list they are refused. The flow's own next instant stays what it is.
   void backfill(const api::FlowBackfill& request, api::Callback<api::BackfillView> done);
+  // Conflict: the instant was run already.
   void runMissed(const MissedRecord& missed, const api::Request& request,
                  api::Callback<RunRecord> done);
 
@@ -34,13 +58,54 @@ class FlowCommands {
   void close() { open_ = false; }
 
  private:
+  Status admissible() const;
+  LiveFlow* find(const std::string& name);
+  // The flow, ready for `runs` more runs.
+  Result<LiveFlow*> findToRun(const std::string& name, size_t runs);
+  void refill();
+  template <typename View>
+  void answer(Operation operation, Result<View> view, const api::Callback<View>& done) {
+    operation.then([done, view = std::move(view)] { done(view); });
+    context_.writer.submit(std::move(operation));
+  }
+
+  Result<api::FlowApplied> apply(Operation& operation, const api::FlowApply& request,
+                                 const FlowVersion& version);
+  void putOnline(LiveFlow& flow, bool online);
+  Result<api::FlowView> setOnline(Operation& operation, LiveFlow& flow, bool online);
+
+  // What a request is decided on: when its key was looked up, and its missed row.
+  struct LookedUp {
+    BootTime at{};
+    MissedRecord missed = {};
+  };
+  // Looks a key up, first in the database; `decide` runs on the dispatcher thread if it is new,
+  // else the rows of the first time answer.
+  template <typename View>
+  void onceByKey(const api::Request& request, std::function<void(const LookedUp&)> decide,
+                 api::Callback<View> done);
+  void replay(uint64_t id, const api::Callback<RunRecord>& done);
+  void replay(uint64_t id, const api::Callback<api::BackfillView>& done);
+  void keep(Operation& operation, const api::Request& request, uint64_t id);
+
+  Result<RunRecord> trigger(Operation& operation, const api::FlowTrigger& request);
+  Result<RunRecord> runMissed(Operation& operation, MissedRecord missed,
+                              const api::Request& request);
+  Result<api::BackfillView> backfill(Operation& operation, const api::FlowBackfill& request);
+  Result<std::vector<WallTime>> instantsOf(const LiveFlow& flow,
+                                           const api::FlowBackfill& request) const;
+
   TermContext& context_;
   FlowState& flows_;
   RunEngine& runs_;
   Planner& planner_;
   EventDesk& events_;
   IdAllocator& run_ids_;
+  ReadWorker& reads_;
+  RecentKeys& recent_keys_;
   bool open_ = false;
+  // Missed instants that were run in this term: a row read before that does not show it.
+  std::map<std::pair<std::string, WallTime>, RunId> run_by_hand_;
 };
 
 }  // namespace baton::master

@@ -16,10 +16,16 @@ std::shared_ptr<const FlowVersion> FlowState::newestOf(LiveFlow& flow) {
     flow.newest = std::move(*read);
   }
   if (flow.newest != nullptr && flow.newest->spec.schedule && !flow.recurrence) {
-    const std::string& calendar = flow.newest->spec.schedule->calendar;
-    flow.recurrence = flow::recurrenceOf(
-        flow.newest->spec, flow.record.online_since,
-        calendars && !calendar.empty() ? calendars(calendar) : nullptr);
+    const std::string& name = flow.newest->spec.schedule->calendar;
+    std::shared_ptr<const WorkCalendar> calendar;
+    if (calendars && !name.empty()) calendar = calendars(name);
+    if (!name.empty() && calendar == nullptr) {
+      // Never on days that may be off.
+      logError("calendar_unknown", field("flow", flow.record.name), field("calendar", name));
+    } else {
+      flow.recurrence =
+          flow::recurrenceOf(flow.newest->spec, flow.record.online_since, std::move(calendar));
+    }
   }
   return flow.newest;
 }

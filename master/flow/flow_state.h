@@ -26,10 +26,10 @@ struct LiveRun {
   std::shared_ptr<const FlowVersion> version;
   // From here on empty while the run has not begun.
   std::optional<RunProgress> progress;
-  std::vector<TaskId> tasks;       // By node; 0: none.
-  flow::ParamMap params;           // Of the start.
-  flow::OutputMap outputs;         // Of tasks that ended well.
-  uint32_t timer_generation = 0;   // Timers of older generations are void.
+  std::vector<TaskId> tasks;                  // By node; 0: none.
+  flow::ParamMap params;                      // Of the start.
+  flow::OutputMap outputs;                    // Of tasks that ended well.
+  uint32_t timer_generation = 0;              // Timers of older generations are void.
   std::vector<RunProgress::Reached> reached;  // By node; between recovery and carrying on.
 };
 
@@ -39,11 +39,13 @@ using WaitingRank = std::tuple<int, int64_t, RunId>;
 // A flow as the active master knows it. Deleted ones are kept for their version numbers.
 struct LiveFlow {
   FlowRecord record;
-  std::shared_ptr<const FlowVersion> newest;  // Null: deleted, or not needed yet (FlowState::newestOf).
-  std::string text;                           // Of the newest version, until it was needed.
-  std::optional<Recurrence> recurrence;       // If it has a schedule; set with `newest`.
-  std::set<RunId> running;                    // Runs that take a place.
-  std::map<WaitingRank, RunId> waiting;       // Runs that wait for a place.
+  std::shared_ptr<const FlowVersion>
+      newest;                            // Null: deleted, or not needed yet (FlowState::newestOf).
+  std::string text;                      // Of the newest version, until it was needed.
+  std::optional<Recurrence> recurrence;  // If it has a schedule and its calendar is known; set
+                                         // with `newest`.
+  std::set<RunId> running;               // Runs that take a place.
+  std::map<WaitingRank, RunId> waiting;  // Runs that wait for a place.
 };
 
 // A backfill with live runs.
@@ -59,7 +61,7 @@ struct FlowState {
   std::unordered_map<RunId, LiveRun> runs;
   std::unordered_map<uint64_t, LiveBackfill> backfills;
 
-  std::unordered_map<TaskId, RunId> sub_runs;       // By the task that they are.
+  std::unordered_map<TaskId, RunId> sub_runs;  // By the task that they are.
 
   // The newest version of a flow, read at the first need: a takeover with 100,000 flows must not
   // wait for that. Null: deleted, or it can't be read any more (told in the log once).

@@ -20,7 +20,7 @@ struct FlowVersion {
   uint32_t number = 0;
   flow::FlowSpec spec;
   TimeZone zone = TimeZone::utc();
-  std::shared_ptr<const FlowGraph> graph;           // Node i is spec.tasks[i].
+  std::shared_ptr<const FlowGraph> graph;            // Node i is spec.tasks[i].
   std::vector<std::optional<flow::Condition>> when;  // By node.
   std::unordered_map<std::string, NodeIndex> nodes;  // By name.
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "master/flow/flow_state.h"
@@ -11,37 +13,86 @@
 namespace baton::master {
 
 // Begins runs when their schedules are due. The next instant of every online flow stands in its row
-// and in one ordered set here; the run's row and the next instant are written by one operation, so
-// that no instant has two runs and none is passed over, whoever dies when. Instants that passed while
-// nobody looked are dealt with by the schedule's misfire policy, each as a run or a missed row, after
-// what is due now. Dispatcher thread only.
+// and in one ordered set here, behind one timer: what is not due costs nothing. The run's row and
+// the next instant are written by one operation, so that no instant has two runs and none is passed
+// over, whoever dies when.
+//
+// An instant that passes while the planner looks is begun, however long that takes. Instants that
+// passed while nobody looked (no master, no database, a clock that was set forward) are a gap. A
+// gap up to a minute long is no outage: the newest instant in it is begun like one that is due now.
+// So is the newest of a longer gap if it is not older and no other instant was missed shortly
+// before it. The others are dealt with by the schedule's misfire policy, each as a run or a missed
+// row, while nothing is due: the stretch stands in the flow's row (missed_after, missed_until) and
+// shrinks with each operation.
+//
+// While the database takes nothing, or there is no number for a run, everything waits and nothing
+// is lost. Dispatcher thread only.
 class Planner {
  public:
   Planner(TermContext& context, FlowState& flows, RunEngine& runs, IdAllocator& run_ids);
 
-  // The flow was changed, went online or offline, or was deleted: its record already says so, but
-  // for next_at, which this sets (strictly later than now and than record.last_instant) and the
-  // caller stores.
+  // The flow went online or offline, was deleted, or has another schedule: its record and version
+  // already say so. Sets the recurrence, next_at (later than now) and last_instant; the caller
+  // stores the record.
   void plan(LiveFlow& flow);
-
-  // From now on what is due is begun: first what is due now, then what was missed.
+  // Before that: what has not been begun of the flow's instants up to now will not be, and becomes
+  // missed rows of that reason, the oldest 10,000.
+  void giveUp(Operation& operation, LiveFlow& flow, std::string_view reason);
+  // From now on what is due is begun: first what is due now, then what was missed. Takes up what
+  // stands in the rows of flows; none is read for that.
   void open();
   void close();
-  // The wall clock was set: looks again at once. Instants that lie behind a forward step are treated
-  // as missed; after a backward step nothing that has fired fires again.
+  // The wall clock was set: looks again at once. After a backward step nothing that has been dealt
+  // with comes again, and the next instant is begun when the clock has reached it.
   void onWallClockStep();
 
+  size_t planned() const { return due_.size(); }
+  size_t behind() const { return gaps_.size(); }  // Flows with missed instants to be dealt with.
+
  private:
-  void arm();
-  void onDue();
+  void look();
+  // Finds out for how long nobody looked.
+  void noticeGap(WallTime now);
+  void arm(WallTime now);
+  void lookAgain(Micros wait);  // Zero: behind what waits in the dispatcher.
+  void refill();
+
+  // False: its schedule can't be followed; the flow keeps its row and is left alone.
+  bool read(LiveFlow& flow);
+  void enter(const LiveFlow& flow);
+  void leave(const LiveFlow& flow);
+  WallTime nextOf(const LiveFlow& flow) const;  // Zero: none.
+
+  bool beginDue(WallTime now);  // False: there is more.
+  void take(LiveFlow& flow);
+  void takeGap(LiveFlow& flow);
+  std::optional<WallTime> currentOf(const LiveFlow& flow, WallTime gap_end) const;
+  // The run of `at`, together with the flow's record as it stands behind it.
+  void begin(Operation& operation, LiveFlow& flow, WallTime at);
+
+  void compensate();
+  struct Slice {
+    size_t runs = 0;
+    size_t missed = 0;
+  };
+  Slice compensate(LiveFlow& flow);
 
   TermContext& context_;
   FlowState& flows_;
   RunEngine& runs_;
   IdAllocator& run_ids_;
+
   std::set<std::pair<WallTime, std::string>> due_;  // Next instant and key of each online flow.
+  std::set<std::string> gaps_;                      // Flows with a stretch of missed instants.
+  std::string last_compensated_;                    // They take turns.
+
   bool open_ = false;
-  uint64_t timer_ = 0;
+  bool refused_ = false;     // The database took nothing when it was last looked.
+  WallTime watched_from_{};  // Instants from here on pass under our eyes.
+  WallTime looked_at_{};     // When that was last so, by both clocks.
+  BootTime looked_boot_{};
+  AsyncDispatcher::TimerId timer_ = 0;
+  bool posted_ = false;
 };
 
 }  // namespace baton::master

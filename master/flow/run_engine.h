@@ -36,10 +36,10 @@ class RunWatcher {
   virtual void onRunEnded(Operation& operation, const LiveRun& run) = 0;
 };
 
-// Moves runs through their life: a place beside other runs of the flow, the tasks by the counters of
-// RunProgress, the end. All that follows from a change goes into the caller's operation, so that one
-// commit takes a run from the end of a task to the order of the next. A run that becomes terminal
-// leaves the live state: its reference is dead once a public function has returned.
+// Moves runs through their life: a place beside other runs of the flow, the tasks by the counters
+// of RunProgress, the end. All that follows from a change goes into the caller's operation, so that
+// one commit takes a run from the end of a task to the order of the next. A run that becomes
+// terminal leaves the live state: its reference is dead once a public function has returned.
 // Dispatcher thread only.
 class RunEngine final : public RunListener {
  public:
@@ -51,6 +51,8 @@ class RunEngine final : public RunListener {
   // Makes the run and begins it if it has a place. Returns its row as it then is (it may be
   // terminal). The flow exists and its newest version can be read; run_ids has a number.
   RunRecord start(Operation& operation, const RunStart& what);
+  // The same for several: what follows from any of them does so when all are there.
+  std::vector<RunRecord> startAll(Operation& operation, const std::vector<RunStart>& all);
   // Takes back what recovery read: first runs, then their tasks of any status, which are in the
   // live state by then unless they have ended. Errors: Corrupt (the row is named).
   Status adopt(const RunRecord& record, std::shared_ptr<const FlowVersion> version);
@@ -143,10 +145,10 @@ class RunEngine final : public RunListener {
   IdAllocator& run_ids_;
   RunWatcher& watcher_;
   int turns_ = 0;
-  std::vector<NodeEnd> ended_;             // Not taken yet.
-  std::set<std::string> freed_;            // Flows with a place that may have become free.
-  std::vector<RunId> unbegun_;             // Have a place; wait for task numbers.
-  std::vector<TaskId> unstarted_;          // Sub-flow tasks that wait for run numbers.
+  std::vector<NodeEnd> ended_;     // Not taken yet.
+  std::set<std::string> freed_;    // Flows with a place that may have become free.
+  std::vector<RunId> unbegun_;     // Have a place; wait for task numbers.
+  std::vector<TaskId> unstarted_;  // Sub-flow tasks that wait for run numbers.
   bool retrying_ = false;
 };
 

@@ -8,8 +8,7 @@ namespace {
 constexpr int kOrderTriesMax = 5;
 
 bool revives(const api::RunOrder& order) {
-  return order.command == api::RunCommand::Rerun ||
-         order.command == api::RunCommand::ForceSuccess;
+  return order.command == api::RunCommand::Rerun || order.command == api::RunCommand::ForceSuccess;
 }
 
 bool needsTask(const api::RunOrder& order) {
@@ -172,10 +171,10 @@ Status RunOrders::run(Operation& operation, const api::RunOrder& order, const Ro
       if (order.task.empty()) return runs_.skip(operation, run);
       const auto node = run.version->find(order.task);
       if (!node) {
-        return Error(ErrorCode::InvalidArgument,
-                     fmt::format("run {} of {} has no task {}", order.id, run.record.flow,
-                                 order.task),
-                     "task");
+        return Error(
+            ErrorCode::InvalidArgument,
+            fmt::format("run {} of {} has no task {}", order.id, run.record.flow, order.task),
+            "task");
       }
       LiveTask* task = run.tasks.empty() ? nullptr : context_.live.findTask(run.tasks[*node]);
       if (task == nullptr) {

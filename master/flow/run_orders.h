@@ -11,8 +11,8 @@
 
 namespace baton::master {
 
-// What people order a run to do: finds the run, in memory or in the database, lets the engine decide
-// on the dispatcher thread, and answers behind the commit.
+// What people order a run to do: finds the run, in memory or in the database, lets the engine
+// decide on the dispatcher thread, and answers behind the commit.
 class RunOrders {
  public:
   RunOrders(TermContext& context, FlowState& flows, RunEngine& runs, TaskEngine& tasks,

@@ -52,9 +52,9 @@ void RunEngine::admit(Operation& operation, LiveRun& run) {
   if (!taken && flow.waiting.empty()) return takePlace(operation, run);
   if (overlap.policy == flow::OverlapSpec::Policy::Skip) {
     run.record.state.reason = RunReason::OverlapSkip;
-    run.record.state.reason_text =
-        flow.running.empty() ? std::string("another run waits already")
-                             : fmt::format("run {} was under way", *flow.running.begin());
+    run.record.state.reason_text = flow.running.empty()
+                                       ? std::string("another run waits already")
+                                       : fmt::format("run {} was under way", *flow.running.begin());
     return finish(operation, run, RunStatus::Skipped);
   }
   if (overlap.policy == flow::OverlapSpec::Policy::CancelRunning) {
@@ -80,9 +80,8 @@ void RunEngine::admit(Operation& operation, LiveRun& run) {
   }
   if (flow.waiting.size() >= static_cast<size_t>(overlap.max_queued)) {
     run.record.state.reason = RunReason::QueueFull;
-    run.record.state.reason_text =
-        fmt::format("{} runs wait, overlap.max_queued is {}", flow.waiting.size(),
-                    overlap.max_queued);
+    run.record.state.reason_text = fmt::format("{} runs wait, overlap.max_queued is {}",
+                                               flow.waiting.size(), overlap.max_queued);
     return finish(operation, run, RunStatus::Skipped);
   }
   enqueue(run);

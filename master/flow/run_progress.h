@@ -56,7 +56,8 @@ class RunProgress {
   // A node that was ready has ended; `why` for Skipped (WhenFalse, ByOperator, RunStopping). Told
   // again, or for a node that was skipped meanwhile, it changes nothing.
   RunEffects onEnded(NodeIndex node, NodeState end, SkipReason why = SkipReason::None);
-  // A node that waits is skipped by an operator, or Terminated. Changes nothing if it does not wait.
+  // A node that waits is skipped by an operator, or Terminated. Changes nothing if it does not
+  // wait.
   RunEffects endEarly(NodeIndex node, NodeState end);
   // Nothing more starts: what waits is skipped. Nodes that are ready have to end by themselves or
   // be ended.

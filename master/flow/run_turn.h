@@ -4,9 +4,9 @@
 
 namespace baton::master {
 
-// While one stands, ends of tasks gather; when the outermost one goes, all that follows from them is
-// dealt with. So runs are never taken apart under somebody who holds one, and a chain of tasks that
-// end at once needs no stack.
+// While one stands, ends of tasks gather; when the outermost one goes, all that follows from them
+// is dealt with. So runs are never taken apart under somebody who holds one, and a chain of tasks
+// that end at once needs no stack.
 class RunEngine::Turn {
  public:
   Turn(RunEngine& engine, Operation& operation) : engine_(engine), operation_(operation) {

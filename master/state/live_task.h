@@ -22,7 +22,7 @@ inline constexpr size_t kSpecResidentBytesMax = 512;
 struct NodePart {
   RunId run = 0;
   NodeIndex node = 0;
-  bool gated = true;      // Its run has not let it go, or holds it back again: it never is QUEUED.
+  bool gated = true;       // Its run has not let it go, or holds it back again: it never is QUEUED.
   bool no_runner = false;  // Of a kind that takes no runner.
   bool ignore_failure = false;
   std::map<std::string, std::string> outputs;  // Of the attempt that ended well, until it settles.

@@ -3,26 +3,12 @@
 #include "common/base/log.h"
 
 namespace baton::master {
-namespace {
-
-// A key is remembered well beyond the time that a submission may be under way after its look-up.
-constexpr Seconds kRecentKeyKept{120};
-constexpr Seconds kLookUpFresh{60};
-
-std::string scopedKey(const api::Submission& submission) {
-  return submission.principal + '\n' + submission.idempotency_key;
-}
-
-}  // namespace
-
 TaskCommands::TaskCommands(TermContext& context, TaskEngine& engine)
-    : context_(context), engine_(engine) {}
+    : context_(context), engine_(engine), recent_keys_(context.clock) {}
 
 Status TaskCommands::admissible(const api::Submission& submission, BootTime looked_up_at) const {
   if (!open_) return Error(ErrorCode::NotActive, "this master does not accept tasks yet");
-  if (context_.clock.bootNow() - looked_up_at > kLookUpFresh) {
-    return Error(ErrorCode::Overloaded, "the submission waited too long; repeat it");
-  }
+  RETURN_IF_ERROR(recent_keys_.checkFresh(looked_up_at));
   RETURN_IF_ERROR(context_.writer.acceptance());
   const uint64_t live = context_.live.tasks.size();
   if (live + submission.tasks.size() > context_.options.queue_max) {
@@ -43,15 +29,10 @@ void TaskCommands::submit(const api::Submission& submission, BootTime looked_up_
     context_.writer.submit(std::move(operation));
   };
   const bool keyed = !submission.idempotency_key.empty();
-  const std::string key = scopedKey(submission);
-  forgetKeys();
-  if (const auto known = recent_keys_.find(key); keyed && known != recent_keys_.end()) {
-    if (known->second.request_hash != submission.request_hash) {
-      return answer(Error::conflict("Idempotency-Key {} was used with another body",
-                                    submission.idempotency_key));
-    }
-    return answer(api::SubmitAnswer{known->second.body, true});
-  }
+  const auto known =
+      recent_keys_.find(submission.principal, submission.idempotency_key, submission.request_hash);
+  if (!known.ok()) return answer(known.error());
+  if (known->has_value()) return answer(api::SubmitAnswer{**known, true});
   if (const Status admitted = admissible(submission, looked_up_at); !admitted.ok()) {
     refillIds();
     // At once: behind the writer it would wait for the very database that it tells about.
@@ -63,10 +44,8 @@ void TaskCommands::submit(const api::Submission& submission, BootTime looked_up_
   refillIds();
   const std::string body = answerBody(submission, tasks);
   if (keyed) {
-    operation.changes.idempotency.push_back({submission.principal, submission.idempotency_key,
-                                             submission.request_hash, body,
-                                             context_.clock.wallNow()});
-    remember(key, {submission.request_hash, body, context_.clock.bootNow()});
+    recent_keys_.keep(operation, {submission.principal, submission.idempotency_key,
+                                  submission.request_hash, body, context_.clock.wallNow()});
   }
   std::vector<TaskId> large;
   for (const LiveTask* task : tasks) {
@@ -101,20 +80,6 @@ std::string TaskCommands::answerBody(const api::Submission& submission,
                    {"name", submission.tasks.front().name},
                    {"status", toString(task.state.status)},
                    {"created_at", formatRfc3339(task.created_at)}});
-}
-
-void TaskCommands::remember(const std::string& key, RecentKey recent) {
-  const BootTime now = recent.at;
-  recent_order_.emplace_back(now, key);
-  recent_keys_[key] = std::move(recent);
-}
-
-void TaskCommands::forgetKeys() {
-  const BootTime now = context_.clock.bootNow();
-  while (!recent_order_.empty() && now - recent_order_.front().first > kRecentKeyKept) {
-    recent_keys_.erase(recent_order_.front().second);
-    recent_order_.pop_front();
-  }
 }
 
 void TaskCommands::refillIds() {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <deque>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "master/api/ports.h"
+#include "master/task/recent_keys.h"
 #include "master/task/task_engine.h"
 #include "master/term_context.h"
 
@@ -23,30 +23,24 @@ class TaskCommands {
   void command(TaskId id, api::TaskCommand command, bool force, const TaskRecord* record,
                BootTime read_at, api::Callback<TaskState> done);
 
+  // Of all requests that make something.
+  RecentKeys& recentKeys() { return recent_keys_; }
+
   // Until opened nothing is accepted.
   void open() { open_ = true; }
   void close() { open_ = false; }
 
  private:
-  struct RecentKey {
-    std::string request_hash;
-    std::string body;
-    BootTime at{};
-  };
   Status admissible(const api::Submission& submission, BootTime looked_up_at) const;
   std::string answerBody(const api::Submission& submission,
                          const std::vector<const LiveTask*>& tasks) const;
-  void remember(const std::string& key, RecentKey recent);
-  void forgetKeys();
   Status runLive(Operation& operation, LiveTask& task, api::TaskCommand command);
   void refillIds();
 
   TermContext& context_;
   TaskEngine& engine_;
   bool open_ = false;
-  // Keys accepted lately: the database may not show them yet to the thread that looked them up.
-  std::unordered_map<std::string, RecentKey> recent_keys_;
-  std::deque<std::pair<BootTime, std::string>> recent_order_;
+  RecentKeys recent_keys_;
 };
 
 }  // namespace baton::master

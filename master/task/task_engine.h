@@ -32,8 +32,8 @@ struct NodeEnd {
   int32_t attempt = 0;  // The last one.
 };
 
-// The runs that tasks are a part of. Calls come in the middle of a change of another task: what they
-// change goes into the same operation.
+// The runs that tasks are a part of. Calls come in the middle of a change of another task: what
+// they change goes into the same operation.
 class RunListener {
  public:
   virtual ~RunListener() = default;

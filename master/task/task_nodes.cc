@@ -82,8 +82,7 @@ void TaskEngine::begin(Operation& operation, LiveTask& task) {
 }
 
 void TaskEngine::done(Operation& operation, LiveTask& task, FailureReason reason,
-                      const std::string& text,
-                      const std::map<std::string, std::string>& outputs) {
+                      const std::string& text, const std::map<std::string, std::string>& outputs) {
   const bool late =
       task.state.status == TaskStatus::Terminating && task.state.cause == StopCause::Timeout;
   if (late && reason != FailureReason::None) {

@@ -29,6 +29,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
     std::string guid = "guid-1";
     std::string signing_key = {};
     uint64_t id_stock = 1'000;
+    size_t batch_operations_max = 4'096;  // 1: a commit for each operation.
   };
 
   explicit TermRig(Setup setup)
@@ -43,7 +44,8 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
         outbox_ids("outbox_id", setup.id_stock),
         run_ids("run_id", setup.id_stock),
         event_ids("event_id", setup.id_stock),
-        writer(*database_writer_, clock, epoch, *this, {}),
+        writer(*database_writer_, clock, epoch, *this,
+               {.batch_operations_max = setup.batch_operations_max}),
         dispatcher(clock, {},
                    [this] {
                      picker.match();
@@ -63,23 +65,22 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
         watchdog(context, engine, registry),
         updater(context),
         commands(context, engine),
-        events(context, flows, reads, event_ids),
+        events(context, flows, reads, event_ids, run_ids),
         runs(context, flows, engine, events, run_ids, *this),
         planner(context, flows, runs, run_ids),
-        flow_commands(context, flows, runs, planner, events, run_ids),
+        flow_commands(context, flows, runs, planner, events, run_ids, reads, commands.recentKeys()),
         run_orders(context, flows, runs, engine, reads) {
     engine.setRunListener(runs);
     events.setEngine(engine);
-    events.setTrigger(
-        [this](master::Operation& operation, const master::EventDesk::Firing& firing) {
-          if (run_ids.available() == 0) return false;
-          runs.start(operation, {.flow = firing.flow,
-                                 .trigger = RunTrigger::Event,
-                                 .trigger_key = firing.trigger_key,
-                                 .plan_time = firing.plan_time,
-                                 .params = firing.params});
-          return true;
-        });
+    events.setTrigger([this](master::Operation& operation, const std::string& flow_key,
+                             const std::string& trigger_key, WallTime plan_time,
+                             const flow::ParamMap& params) {
+      runs.start(operation, {.flow = flow_key,
+                             .trigger = RunTrigger::Event,
+                             .trigger_key = trigger_key,
+                             .plan_time = plan_time,
+                             .params = params});
+    });
     watchdog.setOnWallClockStep([this] { planner.onWallClockStep(); });
     publisher.subscribe(setup.metrics);
     engine.setOnStopAsked([this](master::Operation& operation, const master::LiveTask& task) {

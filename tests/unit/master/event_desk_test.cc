@@ -132,10 +132,7 @@ TEST_F(EventDeskTest, ATaskThatDoesNotExistIsToldOf) {
   EXPECT_NE(why(waiting).find("is without such a task"), std::string::npos) << why(waiting);
   defineWaiting("{flow: nowhere}");
   const RunId other = runAt("dst", "2026-11-30T05:00:00Z").state.id;
-  const Status stopped = change(waiting, [&](auto& operation, auto& run) {
-    return rig_->runs.stop(operation, run, RunReason::StopAsked);
-  });
-  EXPECT_TRUE(stopped.ok());
+  EXPECT_TRUE(stop(waiting).ok());
   settle();
   EXPECT_EQ(runStatus(waiting), RunStatus::Terminated);
   EXPECT_TRUE(why(waiting).empty());
@@ -193,7 +190,7 @@ TEST_F(EventDeskTest, ADayWaitsForAllOfIts25Hours) {
       << why(waiting);
   trigger("src", {.plan_time = first + Seconds(3 * 3'600)});
   work();
-  EXPECT_EQ(runStatus(waiting), RunStatus::Finished);
+  EXPECT_EQ(nodeStatus(waiting, "w"), TaskStatus::Finished);
 }
 
 TEST_F(EventDeskTest, WhatAScheduleNoLongerAsksForIsNotWaitedFor) {
@@ -301,6 +298,7 @@ TEST_F(EventDeskTest, WindowsLookAtWhenAnEventHappened) {
   EXPECT_EQ(nodeStatus(waiting, "w"), TaskStatus::Running);
   send(event("c", "2026-11-28T23:59:59Z"));
   EXPECT_EQ(nodeStatus(waiting, "w"), TaskStatus::Finished);
+  work();
   const RunId later = runAt("dst", "2026-11-30T05:00:00Z").state.id;
   EXPECT_EQ(nodeStatus(later, "w"), TaskStatus::Finished);
 }

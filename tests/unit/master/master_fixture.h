@@ -42,12 +42,13 @@ class MasterTest : public testing::Test {
   }
 
   // Begins a term that rules the database; a term before it is dropped without a word.
-  void begin(master::ActiveOptions options = defaults(), uint64_t id_stock = 1'000) {
+  void begin(master::ActiveOptions options = defaults(), uint64_t id_stock = 1'000,
+             size_t batch_operations_max = 4'096) {
     ++epoch_;
     database_.rule(epoch_);
     rig_ = std::make_unique<TermRig>(TermRig::Setup{clock_, database_, metrics_, webhooks_,
                                                     std::move(options), epoch_, "guid-1", "key",
-                                                    id_stock});
+                                                    id_stock, batch_operations_max});
     const Status recovered = rig_->recover();
     ASSERT_TRUE(recovered.ok()) << recovered.text();
     rig_->open();

@@ -1,0 +1,220 @@
+#include "master/flow/flow_commands.h"
+
+#include "common/base/log.h"
+#include "flow/definition/flow_diff.h"
+
+namespace baton::master {
+namespace {
+
+// Whether both have the same instants; H in a cron expression goes by the name.
+bool sameTimes(const flow::FlowSpec& a, const flow::FlowSpec& b) {
+  const auto schedule = [](const flow::FlowSpec& spec) {
+    const Json all = flow::canonicalJson(spec);
+    const auto found = all.find("schedule");
+    return found == all.end() ? Json() : *found;
+  };
+  return a.name == b.name && schedule(a) == schedule(b);
+}
+
+Error noFlow(const std::string& name) {
+  return Error::notFound("there is no flow {}", truncateUtf8(name, 64));
+}
+
+api::FlowView viewOf(const LiveFlow& flow) {
+  api::FlowView view;
+  view.record = flow.record;
+  view.version.flow = flow.record.name;
+  view.version.version = flow.record.version;
+  if (flow.newest != nullptr) view.schedule = flow::scheduleText(flow.newest->spec);
+  return view;
+}
+
+}  // namespace
+
+FlowCommands::FlowCommands(TermContext& context, FlowState& flows, RunEngine& runs,
+                           Planner& planner, EventDesk& events, IdAllocator& run_ids,
+                           ReadWorker& reads, RecentKeys& recent_keys)
+    : context_(context),
+      flows_(flows),
+      runs_(runs),
+      planner_(planner),
+      events_(events),
+      run_ids_(run_ids),
+      reads_(reads),
+      recent_keys_(recent_keys) {}
+
+Status FlowCommands::checkStorable(const api::FlowApply& request, size_t row_bytes_max) {
+  const Status fits = dao::checkSpecFits(request.text, row_bytes_max);
+  if (fits.ok()) return fits;
+  return Error::make(ErrorCode::TooLarge,
+                     "the definition has {} bytes, which is more than the database takes in one "
+                     "row (max_allowed_packet)",
+                     request.text.size());
+}
+
+Status FlowCommands::admissible() const {
+  if (!open_) return Error(ErrorCode::NotActive, "this master does not take commands yet");
+  return context_.writer.acceptance();
+}
+
+LiveFlow* FlowCommands::find(const std::string& name) {
+  LiveFlow* flow = flows_.findFlow(nameKey(name));
+  return flow == nullptr || flow->record.deleted ? nullptr : flow;
+}
+
+// ------------------------------------------------------------------------------------- apply
+
+void FlowCommands::apply(const api::FlowApply& request, std::shared_ptr<const FlowVersion> version,
+                         api::Callback<api::FlowApplied> done) {
+  // At once: behind the writer it would wait for the very database that it tells about.
+  if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
+  Operation operation;
+  auto applied = apply(operation, request, *version);
+  answer(std::move(operation), std::move(applied), done);
+}
+
+Result<api::FlowApplied> FlowCommands::apply(Operation& operation, const api::FlowApply& request,
+                                             const FlowVersion& version) {
+  const flow::FlowSpec& spec = version.spec;
+  LiveFlow* known = find(spec.name);
+  const bool was_online = known != nullptr && known->record.online;
+  const bool online = request.online.value_or(was_online);
+  const auto before = known == nullptr ? nullptr : flows_.newestOf(*known);
+  api::FlowApplied applied;
+  applied.created = known == nullptr;
+  if (before != nullptr) applied.changes = flow::diffFlows(before->spec, spec);
+  applied.changed = before == nullptr || !applied.changes.empty();
+  const uint32_t newest = known == nullptr ? 0 : known->record.version;
+  if (request.if_version && *request.if_version != newest &&
+      (applied.changed || online != was_online)) {
+    return Error(ErrorCode::Conflict,
+                 newest == 0 ? fmt::format("there is no flow {}, and version {} was expected",
+                                           spec.name, *request.if_version)
+                             : fmt::format("flow {} is at version {}, and {} was expected",
+                                           spec.name, newest, *request.if_version),
+                 "version");
+  }
+  if (spec.schedule && !spec.schedule->calendar.empty() &&
+      (!flows_.calendars || flows_.calendars(spec.schedule->calendar) == nullptr)) {
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("there is no calendar {}", spec.schedule->calendar),
+                 "schedule.calendar");
+  }
+  RETURN_IF_ERROR(events_.checkTriggers(nameKey(spec.name), spec));
+  const WallTime now = context_.clock.wallNow();
+  const bool other_times = before == nullptr || !sameTimes(before->spec, spec);
+  if (request.dry_run) {
+    LiveFlow would;
+    if (known != nullptr) would.record = known->record;
+    would.record.name = spec.name;
+    would.record.online = online;
+    would.record.version += applied.changed ? 1 : 0;
+    applied.flow = viewOf(would);
+    return applied;
+  }
+
+  LiveFlow& flow = flows_.flows[nameKey(spec.name)];
+  FlowRecord& record = flow.record;
+  if (was_online && (other_times || !online)) {
+    planner_.giveUp(operation, flow, online ? "redefined" : "offline");
+  }
+  if (applied.created) {
+    // Numbers rise over a deletion, and no instant comes twice.
+    FlowRecord fresh;
+    fresh.version = record.version;
+    fresh.last_instant = record.last_instant;
+    fresh.created_at = now;
+    record = std::move(fresh);
+  }
+  if (applied.changed) {
+    auto made = std::make_shared<FlowVersion>(version);
+    made->number = ++record.version;
+    record.name = spec.name;
+    flow.newest = std::move(made);
+    flow.text = {};
+    if (other_times) {
+      flow.recurrence.reset();
+      record.fired = 0;
+    }
+    operation.changes.flow_versions.push_back(
+        {record.name, record.version, request.text, request.request.principal, now});
+  }
+  if (online != was_online) {
+    putOnline(flow, online);
+  } else if (other_times) {
+    planner_.plan(flow);
+  }
+  applied.flow = viewOf(flow);
+  if (applied.changed) applied.flow.version = operation.changes.flow_versions.back();
+  if (!applied.changed && online == was_online) return applied;
+  record.updated_at = now;
+  applied.flow.record = record;
+  operation.store(record);
+  events_.onFlowChanged(flow);
+  logInfo("flow_applied", field("flow", record.name), field("version", record.version),
+          field("online", record.online), field("epoch", context_.epoch()));
+  return applied;
+}
+
+// ------------------------------------------------------------------------ online, offline, gone
+
+void FlowCommands::putOnline(LiveFlow& flow, bool online) {
+  FlowRecord& record = flow.record;
+  record.online = online;
+  if (online) {
+    // Whole seconds, as `every` counts from here.
+    record.online_since = std::chrono::floor<Seconds>(context_.clock.wallNow());
+    record.fired = 0;
+  }
+  planner_.plan(flow);
+}
+
+void FlowCommands::setOnline(const std::string& name, bool online,
+                             api::Callback<api::FlowView> done) {
+  if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
+  Operation operation;
+  LiveFlow* flow = find(name);
+  auto view =
+      flow == nullptr ? Result<api::FlowView>(noFlow(name)) : setOnline(operation, *flow, online);
+  answer(std::move(operation), std::move(view), done);
+}
+
+Result<api::FlowView> FlowCommands::setOnline(Operation& operation, LiveFlow& flow, bool online) {
+  FlowRecord& record = flow.record;
+  if (record.online == online) return viewOf(flow);
+  if (online && flows_.newestOf(flow) == nullptr) {
+    return Error::conflict("version {} of flow {} can't be read any more; apply it anew",
+                           record.version, record.name);
+  }
+  if (online) RETURN_IF_ERROR(events_.checkTriggers(record.key(), flow.newest->spec));
+  if (!online) planner_.giveUp(operation, flow, "offline");
+  putOnline(flow, online);
+  record.updated_at = context_.clock.wallNow();
+  operation.store(record);
+  events_.onFlowChanged(flow);
+  logInfo(online ? "flow_online" : "flow_offline", field("flow", record.name),
+          field("epoch", context_.epoch()));
+  return viewOf(flow);
+}
+
+void FlowCommands::remove(const std::string& name, api::Callback<api::FlowView> done) {
+  if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
+  Operation operation;
+  LiveFlow* flow = find(name);
+  if (flow == nullptr) return answer<api::FlowView>(std::move(operation), noFlow(name), done);
+  FlowRecord& record = flow->record;
+  record.deleted = true;
+  record.online = false;
+  record.updated_at = context_.clock.wallNow();
+  planner_.plan(*flow);
+  runs_.stopAll(operation, record.key(), RunReason::FlowDeleted);
+  flow->newest = nullptr;
+  flow->text = {};
+  flow->recurrence.reset();
+  operation.store(record);
+  events_.onFlowChanged(*flow);
+  logInfo("flow_deleted", field("flow", record.name), field("epoch", context_.epoch()));
+  answer<api::FlowView>(std::move(operation), viewOf(*flow), done);
+}
+
+}  // namespace baton::master

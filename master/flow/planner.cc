@@ -1,0 +1,356 @@
+#include "master/flow/planner.h"
+
+#include <algorithm>
+
+#include "common/base/log.h"
+#include "common/base/mutant.h"
+
+namespace baton::master {
+namespace {
+
+// A gap so long is a failover and no outage; and so old a newest instant may still be begun.
+constexpr Micros kCurrentTolerance = Seconds(60);
+// Unless another one was missed so short a time before it.
+constexpr Micros kOutageQuiet = Seconds(600);
+// We look at least so often; who has not looked for twice that has slept.
+constexpr Micros kSleepMax = Seconds(30);
+constexpr Micros kStepTolerated = Millis(500);
+
+constexpr size_t kDuePerTurn = 200;
+constexpr size_t kGapFlowsPerTurn = 50;
+constexpr size_t kGapRunsPerTurn = 50;
+constexpr size_t kGapRowsPerTurn = 2'000;
+constexpr size_t kRunsPerSlice = 10;
+constexpr size_t kRowsPerSlice = 500;
+constexpr size_t kGivenUpMax = 10'000;
+constexpr size_t kWriterBusy = 1'000;  // Operations on their way; compensation lets them go first.
+
+constexpr Micros kRefusedWait = Millis(200);
+constexpr Micros kNumbersWait = Millis(10);
+constexpr Micros kWriterWait = Millis(20);
+constexpr Micros kTick{1};
+
+int64_t countOf(const LiveFlow& flow) { return flow.newest->spec.schedule->count; }
+
+}  // namespace
+
+Planner::Planner(TermContext& context, FlowState& flows, RunEngine& runs, IdAllocator& run_ids)
+    : context_(context), flows_(flows), runs_(runs), run_ids_(run_ids) {}
+
+// ------------------------------------------------------------------------------------- flows
+
+bool Planner::read(LiveFlow& flow) {
+  if (flows_.newestOf(flow) != nullptr && flow.recurrence) return true;
+  logError("flow_not_planned", field("flow", flow.record.name));
+  return false;
+}
+
+WallTime Planner::nextOf(const LiveFlow& flow) const {
+  const int64_t count = countOf(flow);
+  if (count > 0 && flow.record.fired >= count) return {};
+  return flow.recurrence->next(flow.record.last_instant).value_or(WallTime{});
+}
+
+void Planner::enter(const LiveFlow& flow) {
+  if (flow.record.next_at != WallTime{}) due_.emplace(flow.record.next_at, flow.record.key());
+}
+
+void Planner::leave(const LiveFlow& flow) { due_.erase({flow.record.next_at, flow.record.key()}); }
+
+void Planner::plan(LiveFlow& flow) {
+  FlowRecord& record = flow.record;
+  leave(flow);
+  gaps_.erase(record.key());
+  record.missed_after = record.missed_until = {};
+  record.next_at = {};
+  flow.recurrence.reset();
+  if (record.deleted || !record.online) return;
+  if (flows_.newestOf(flow) == nullptr || !flow.recurrence) return;
+  const WallTime now = context_.clock.wallNow();
+  record.last_instant = mutant("planner_no_unique_key") ? now : std::max(record.last_instant, now);
+  record.next_at = nextOf(flow);
+  enter(flow);
+  if (open_ && !due_.empty() && due_.begin()->second == record.key()) arm(now);
+}
+
+void Planner::giveUp(Operation& operation, LiveFlow& flow, std::string_view reason) {
+  FlowRecord& record = flow.record;
+  if (record.deleted || !record.online) return;
+  const WallTime now = context_.clock.wallNow();
+  const bool missed = record.missed_until != WallTime{};
+  const bool due = record.next_at != WallTime{} && record.next_at <= now;
+  if ((missed || due) && read(flow)) {
+    const int64_t count = countOf(flow);
+    size_t rows = 0;
+    const auto giveUpAll = [&](WallTime after, WallTime until, bool counted) {
+      for (auto at = flow.recurrence->next(after); at && *at <= until;
+           at = flow.recurrence->next(*at)) {
+        if (counted && count > 0 && record.fired++ >= count) return;
+        if (++rows > kGivenUpMax) return;
+        operation.changes.missed.push_back({.flow = record.name,
+                                            .plan_time = *at,
+                                            .reason = std::string(reason),
+                                            .recorded_at = now});
+      }
+    };
+    if (missed) giveUpAll(record.missed_after, record.missed_until, false);
+    if (due) giveUpAll(record.last_instant, now, true);
+    if (rows > kGivenUpMax) {
+      logWarn("missed_not_recorded", field("flow", record.name), field("recorded", kGivenUpMax),
+              field("reason", reason));
+    }
+  }
+  leave(flow);
+  gaps_.erase(record.key());
+  record.missed_after = record.missed_until = {};
+  record.last_instant = std::max(record.last_instant, now);
+  record.next_at = {};
+}
+
+// -------------------------------------------------------------------------------------- time
+
+void Planner::open() {
+  open_ = true;
+  for (const auto& [key, flow] : flows_.flows) {
+    if (!flow.record.online || flow.record.deleted) continue;
+    enter(flow);
+    if (flow.record.missed_until != WallTime{}) gaps_.insert(key);
+  }
+  refused_ = false;
+  watched_from_ = looked_at_ = context_.clock.wallNow();
+  looked_boot_ = context_.clock.bootNow();
+  lookAgain({});
+}
+
+void Planner::close() {
+  open_ = false;
+  if (timer_ != 0) context_.dispatcher.cancel(std::exchange(timer_, 0));
+}
+
+void Planner::onWallClockStep() { look(); }
+
+void Planner::noticeGap(WallTime now) {
+  const BootTime boot = context_.clock.bootNow();
+  const Micros passed = boot - looked_boot_;
+  const Micros step = now - looked_at_ - passed;
+  looked_at_ = now;
+  looked_boot_ = boot;
+  if (std::exchange(refused_, false) || passed > 2 * kSleepMax || step > kStepTolerated) {
+    watched_from_ = now;
+    logInfo("planner_gap", field("not_looked_ms", passed.count() / 1000),
+            field("clock_step_ms", step.count() / 1000));
+  } else if (step < -kStepTolerated) {
+    watched_from_ = std::min(watched_from_, now);
+  }
+}
+
+void Planner::arm(WallTime now) {
+  Micros wait = kSleepMax;
+  if (!due_.empty()) wait = std::clamp(due_.begin()->first - now, Micros(0), kSleepMax);
+  if (timer_ != 0) context_.dispatcher.cancel(timer_);
+  timer_ = context_.dispatcher.callAt(context_.clock.bootNow() + wait, [this] {
+    timer_ = 0;
+    look();
+  });
+}
+
+void Planner::lookAgain(Micros wait) {
+  if (wait > Micros(0)) {
+    if (timer_ != 0) context_.dispatcher.cancel(timer_);
+    timer_ = context_.dispatcher.callAt(context_.clock.bootNow() + wait, [this] {
+      timer_ = 0;
+      look();
+    });
+  } else if (!std::exchange(posted_, true)) {
+    context_.dispatcher.post([this] {
+      posted_ = false;
+      look();
+    });
+  }
+}
+
+void Planner::refill() {
+  const auto post = [this](std::function<void()> event) {
+    context_.dispatcher.post(std::move(event));
+  };
+  if (auto operation = run_ids_.refill(post)) context_.writer.submit(std::move(*operation));
+}
+
+void Planner::look() {
+  if (!open_) return;
+  if (!context_.writer.acceptsWork()) {
+    refused_ = true;
+    return lookAgain(kRefusedWait);
+  }
+  const WallTime now = context_.clock.wallNow();
+  noticeGap(now);
+  const bool backlog_first = mutant("compensation_before_current") && !gaps_.empty();
+  const bool all_begun = !backlog_first && beginDue(now);
+  if (all_begun || backlog_first) compensate();
+  refill();
+  if (run_ids_.available() == 0 && (!all_begun || !gaps_.empty())) return lookAgain(kNumbersWait);
+  if (!all_begun) return lookAgain({});
+  if (gaps_.empty()) return arm(now);
+  // What is due next waits no longer for the backlog than the backlog for the writer.
+  lookAgain(context_.writer.pendingOperations() > kWriterBusy ? kWriterWait : Micros(0));
+}
+
+// --------------------------------------------------------------------------------------- due
+
+bool Planner::beginDue(WallTime now) {
+  for (size_t taken = 0; !due_.empty() && due_.begin()->first <= now; ++taken) {
+    if (taken == kDuePerTurn || run_ids_.available() == 0) return false;
+    LiveFlow* flow = flows_.findFlow(due_.begin()->second);
+    CHECK(flow != nullptr);
+    take(*flow);
+  }
+  return true;
+}
+
+void Planner::take(LiveFlow& flow) {
+  FlowRecord& record = flow.record;
+  const bool recovered = flow.newest == nullptr;
+  leave(flow);
+  if (!read(flow)) return;
+  // What stands in the row was so by the zones and the rules of then.
+  if (const WallTime next = nextOf(flow); recovered && next != record.next_at) {
+    record.next_at = next;
+    return enter(flow);
+  }
+  if (record.next_at < watched_from_) {
+    // Of two gaps the older one first; the flow comes back when that is dealt with.
+    if (record.missed_until == WallTime{}) takeGap(flow);
+    return;
+  }
+  Operation operation;
+  begin(operation, flow, record.next_at);
+  context_.writer.submit(std::move(operation));
+  enter(flow);
+}
+
+void Planner::begin(Operation& operation, LiveFlow& flow, WallTime at) {
+  FlowRecord& record = flow.record;
+  record.last_instant = at;
+  ++record.fired;
+  record.next_at = nextOf(flow);
+  if (mutant("planner_moves_on_before_row")) {
+    Operation before;
+    before.store(record);
+    context_.writer.submit(std::move(before));
+  } else {
+    operation.store(record);
+  }
+  runs_.start(operation, {.flow = record.key(),
+                          .trigger = RunTrigger::Schedule,
+                          .trigger_key = formatRfc3339(at),
+                          .plan_time = at});
+}
+
+void Planner::takeGap(LiveFlow& flow) {
+  FlowRecord& record = flow.record;
+  WallTime gap_end = watched_from_;
+  if (const int64_t count = countOf(flow); count > 0) {
+    // All that passed counts, up to the last one that there is.
+    for (auto at = std::optional(record.next_at); at && *at < gap_end;
+         at = flow.recurrence->next(*at)) {
+      if (++record.fired == count) gap_end = *at + kTick;
+    }
+  }
+  const std::optional<WallTime> current = currentOf(flow, gap_end);
+  const WallTime until = current.value_or(gap_end) - kTick;
+  if (record.next_at <= until) {
+    record.missed_after = record.last_instant;
+    record.missed_until = until;
+    gaps_.insert(record.key());
+  }
+  Operation operation;
+  if (current) {
+    --record.fired;  // begin() counts it.
+    begin(operation, flow, *current);
+  } else {
+    record.last_instant = until;
+    record.next_at = nextOf(flow);
+    operation.store(record);
+  }
+  context_.writer.submit(std::move(operation));
+  enter(flow);
+}
+
+std::optional<WallTime> Planner::currentOf(const LiveFlow& flow, WallTime gap_end) const {
+  const FlowRecord& record = flow.record;
+  const WallTime young = watched_from_ - kCurrentTolerance;
+  std::optional<WallTime> newest;
+  std::optional<WallTime> before;
+  for (auto at = flow.recurrence->next(std::max(record.last_instant, young - kOutageQuiet - kTick));
+       at && *at < gap_end; at = flow.recurrence->next(*at)) {
+    before = std::exchange(newest, at);
+  }
+  if (!newest || *newest < young) return std::nullopt;
+  const bool failover = record.next_at >= young;
+  const bool alone = !before || *newest - *before >= kOutageQuiet;
+  return failover || alone ? newest : std::nullopt;
+}
+
+// -------------------------------------------------------------------------------------- gaps
+
+void Planner::compensate() {
+  Slice done;
+  for (size_t flows = 0; flows < kGapFlowsPerTurn && !gaps_.empty(); ++flows) {
+    if (done.runs >= kGapRunsPerTurn || done.missed >= kGapRowsPerTurn) return;
+    if (run_ids_.available() == 0) return;
+    auto next = gaps_.upper_bound(last_compensated_);
+    if (next == gaps_.end()) next = gaps_.begin();
+    last_compensated_ = *next;
+    LiveFlow* flow = flows_.findFlow(last_compensated_);
+    CHECK(flow != nullptr);
+    if (!read(*flow)) {
+      gaps_.erase(next);
+      continue;
+    }
+    const Slice slice = compensate(*flow);
+    done.runs += slice.runs;
+    done.missed += slice.missed;
+  }
+}
+
+Planner::Slice Planner::compensate(LiveFlow& flow) {
+  FlowRecord& record = flow.record;
+  const Recurrence& recurrence = *flow.recurrence;
+  const MisfirePolicy policy = flow.newest->spec.schedule->misfire.value_or(
+      defaultMisfirePolicy(recurrence, record.missed_after));
+  MisfirePlan plan =
+      planMisfire(recurrence, policy, record.missed_after, record.missed_until, kRowsPerSlice);
+  const size_t runs = std::min({plan.run.size(), kRunsPerSlice, size_t{run_ids_.available()}});
+  const bool done = runs == plan.run.size() && plan.missed.size() < kRowsPerSlice;
+  plan.run.resize(runs);
+  const WallTime now = context_.clock.wallNow();
+  Operation operation;
+  std::vector<RunStart> starts;
+  for (const MisfirePlan::Missed& missed : plan.missed) {
+    operation.changes.missed.push_back({.flow = record.name,
+                                        .plan_time = missed.at,
+                                        .reason = std::string(toString(missed.reason)),
+                                        .recorded_at = now});
+    record.missed_after = missed.at;
+  }
+  for (const WallTime at : plan.run) {
+    starts.push_back({.flow = record.key(),
+                      .trigger = RunTrigger::Schedule,
+                      .trigger_key = formatRfc3339(at),
+                      .plan_time = at,
+                      .compensates = true});
+    (policy.oldest_first ? record.missed_after : record.missed_until) =
+        policy.oldest_first ? at : at - kTick;
+  }
+  if (done) {
+    record.missed_after = record.missed_until = {};
+    gaps_.erase(record.key());
+    enter(flow);  // It waited if its next instant was missed as well.
+  }
+  operation.store(record);
+  runs_.startAll(operation, starts);
+  context_.writer.submit(std::move(operation));
+  return {runs, plan.missed.size()};
+}
+
+}  // namespace baton::master

@@ -1,0 +1,203 @@
+// What a takeover does to runs: they are read back, and what the last master left is done. And the
+// clocks of runs, which every master starts anew.
+#include <algorithm>
+
+#include "common/base/log.h"
+#include "master/flow/node_words.h"
+#include "master/flow/run_turn.h"
+
+namespace baton::master {
+namespace {
+
+Result<flow::ParamMap> readParams(const std::string& text) {
+  flow::ParamMap params;
+  if (text.empty()) return params;
+  ASSIGN_OR_RETURN(const Json json, parseJson(text));
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_null()) {
+      params[name] = std::nullopt;
+    } else if (value.is_string()) {
+      params[name] = value.get<std::string>();
+    } else {
+      return Error::make(ErrorCode::Corrupt, "the parameter {} is no text", name);
+    }
+  }
+  return params;
+}
+
+std::map<std::string, std::string> readOutputs(const std::string& text) {
+  std::map<std::string, std::string> outputs;
+  const auto json = text.empty() ? Result<Json>(Json::object()) : parseJson(text);
+  if (!json.ok()) return outputs;
+  for (const auto& [key, value] : json->items()) {
+    if (value.is_string()) outputs[key] = value.get<std::string>();
+  }
+  return outputs;
+}
+
+}  // namespace
+
+Status RunEngine::adopt(const RunRecord& record, std::shared_ptr<const FlowVersion> version) {
+  LiveRun run;
+  run.record = record;
+  run.version = std::move(version);
+  auto params = readParams(record.params);
+  if (!params.ok()) {
+    return Error(params.error()).withContext(fmt::format("run {}", record.state.id));
+  }
+  run.params = std::move(*params);
+  run.reached.resize(run.version->spec.tasks.size());
+  if (record.parent_task != 0) flows_.sub_runs[record.parent_task] = record.state.id;
+  flows_.runs.emplace(record.state.id, std::move(run));
+  return {};
+}
+
+Status RunEngine::adoptTask(const TaskRecord& row) {
+  LiveRun* run = flows_.findRun(row.run_id);
+  const auto node = run == nullptr ? std::nullopt : run->version->find(row.name);
+  if (!node) {
+    return Error::make(ErrorCode::Corrupt, "task {}: run {} has no task {}", row.state.id,
+                       row.run_id, row.name);
+  }
+  const flow::TaskNode& spec = run->version->spec.tasks[*node];
+  if (run->tasks.empty()) run->tasks.resize(run->reached.size());
+  run->tasks[*node] = row.state.id;
+  if (isTerminal(row.state.status)) {
+    run->reached[*node] = {nodeStateOf(row.state.status, row.state.ignored),
+                           skipReasonOf(row.state.reason)};
+    if (row.state.status == TaskStatus::Finished) {
+      run->outputs[row.name] = readOutputs(row.outputs);
+    }
+    return {};
+  }
+  LiveTask* task = context_.live.findTask(row.state.id);
+  if (task == nullptr) {
+    return Error::make(ErrorCode::Corrupt, "task {} of run {} is {} and not live", row.state.id,
+                       row.run_id, toString(row.state.status));
+  }
+  auto part = std::make_unique<NodePart>();
+  part->run = row.run_id;
+  part->node = *node;
+  part->gated =
+      row.state.status == TaskStatus::Created || run->record.state.status == RunStatus::Paused;
+  part->no_runner = !spec.hasRunner();
+  part->ignore_failure = spec.ignore_failure;
+  part->outputs = readOutputs(row.outputs);
+  tasks_.adoptPart(*task, std::move(part));
+  return {};
+}
+
+void RunEngine::carryOn() {
+  std::vector<RunId> ids;
+  for (const auto& [id, run] : flows_.runs) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  // Places first: nobody may take one that belongs to a run further on.
+  for (const RunId id : ids) {
+    LiveRun& run = *flows_.findRun(id);
+    const RunRecord& record = run.record;
+    const auto backfill = flows_.backfills.find(record.backfill);
+    const bool of_backfill = record.backfill != 0 && backfill != flows_.backfills.end();
+    if (record.state.status != RunStatus::Waiting) {
+      if (record.parent_run == 0) flowOf(run).running.insert(id);
+      if (of_backfill) backfill->second.offered.insert(id);
+    } else if (of_backfill && record.state.reruns == 0) {
+      backfill->second.rest.push_back(id);
+    } else if (record.parent_run == 0) {
+      enqueue(run);
+    }
+  }
+  for (auto& [id, backfill] : flows_.backfills) offer(backfill);
+  for (const RunId id : ids) {
+    LiveRun* run = flows_.findRun(id);
+    if (run == nullptr) continue;
+    Operation operation;
+    {
+      const Turn turn(*this, operation);
+      carryOn(operation, *run);
+    }
+    context_.writer.submit(std::move(operation));
+  }
+  Operation operation;
+  {
+    const Turn turn(*this, operation);
+    for (const auto& [key, flow] : flows_.flows) {
+      if (!flow.waiting.empty()) freed_.insert(key);
+    }
+  }
+  context_.writer.submit(std::move(operation));
+}
+
+void RunEngine::carryOn(Operation& operation, LiveRun& run) {
+  const RunStatus status = run.record.state.status;
+  const RunId id = run.record.state.id;
+  RunEffects effects;
+  if (!run.tasks.empty()) {
+    run.progress.emplace(run.version->graph);
+    effects = run.progress->restore(run.reached);
+    run.reached = {};
+    apply(operation, run, {{}, effects.skipped});
+  }
+  if (status == RunStatus::Waiting) {
+    if (run.record.parent_run != 0) begin(operation, run);
+    return;
+  }
+  for (const NodeIndex node : effects.ready) {
+    LiveTask* task = taskOf(run, node);
+    if (task == nullptr || !task->part->no_runner || task->attempt) continue;
+    const TaskStatus at = task->state.status;
+    if (at == TaskStatus::Running || at == TaskStatus::Terminating) {
+      carry(operation, run, *task, true);
+    }
+  }
+  if (status == RunStatus::Terminating) {
+    endTasks(operation, run);
+  } else if (status == RunStatus::Running) {
+    letReadyGo(operation, run);
+  }
+  // All tasks may have ended with nobody to see what that means.
+  if (run.progress->unended() == 0) ended_.push_back({.run = id});
+  armTimers(run);
+}
+
+// ----------------------------------------------------------------------------------- time
+
+void RunEngine::armTimers(LiveRun& run) {
+  ++run.timer_generation;
+  const RunState& state = run.record.state;
+  const WallTime wall = context_.clock.wallNow();
+  const BootTime now = context_.clock.bootNow();
+  const auto call = [&, id = state.id, generation = run.timer_generation](Micros wait) {
+    context_.dispatcher.callAt(now + wait, [this, id, generation] { onTimer(id, generation); });
+  };
+  const Micros timeout = run.version->spec.timeout;
+  if (timeout.count() > 0 && state.started_at != WallTime{}) {
+    call(std::clamp<Micros>(state.started_at + timeout - wall, Micros(0), timeout));
+  }
+  if (state.due_at != WallTime{} && !state.late) {
+    call(std::max<Micros>(Micros(0), state.due_at - wall));
+  }
+}
+
+void RunEngine::onTimer(RunId id, uint32_t generation) {
+  LiveRun* run = flows_.findRun(id);
+  if (run == nullptr || run->timer_generation != generation) return;
+  RunState& state = run->record.state;
+  const WallTime now = context_.clock.wallNow();
+  const Micros timeout = run->version->spec.timeout;
+  Operation operation;
+  if (state.due_at != WallTime{} && !state.late && now >= state.due_at) {
+    state.late = true;
+    operation.store(state);
+    logWarn("run_late", field("run", id), field("flow", run->record.flow),
+            field("due_at", formatRfc3339(state.due_at)));
+  }
+  const bool over =
+      timeout.count() > 0 && state.started_at != WallTime{} && now - state.started_at >= timeout;
+  if (over && (state.status == RunStatus::Running || state.status == RunStatus::Paused)) {
+    const Status stopped = stop(operation, *run, RunReason::Timeout);
+    if (!stopped.ok()) logWarn("run_not_stopped", field("error", stopped.error().message()));
+  }
+  if (operation.writes()) context_.writer.submit(std::move(operation));
+}
+
+}  // namespace baton::master

@@ -1,0 +1,358 @@
+// Requests of people that make runs: by hand, for missed instants, backfills.
+#include <algorithm>
+
+#include "common/base/log.h"
+#include "common/model/task_rules.h"
+#include "master/flow/flow_commands.h"
+
+namespace baton::master {
+namespace {
+
+constexpr size_t kBackfillMax = 10'000;
+constexpr int32_t kParallelMax = 100;
+
+Error invalid(std::string field, std::string message) {
+  return {ErrorCode::InvalidArgument, std::move(message), std::move(field)};
+}
+
+Status checkParams(const flow::ParamMap& params) {
+  if (params.size() > kMembersMax) {
+    return invalid("params", fmt::format("{} parameters, at most {} are accepted", params.size(),
+                                         kMembersMax));
+  }
+  size_t bytes = 0;
+  for (const auto& [name, value] : params) {
+    const std::string field = "params." + truncateUtf8(name, 80);
+    if (const std::string_view wrong = wrongVariableName(name); !wrong.empty()) {
+      return invalid(field, std::string(wrong));
+    }
+    if (value && value->find('\0') != std::string::npos) {
+      return invalid(field, "has a zero byte, which no variable can hold");
+    }
+    bytes += name.size() + (value ? value->size() : 0);
+  }
+  if (bytes <= kParamsBytesMax) return {};
+  return Error(
+      ErrorCode::TooLarge,
+      fmt::format("{} bytes of parameters, at most {} are accepted", bytes, kParamsBytesMax),
+      "params");
+}
+
+// The stored answer to a request with a key: what it made. Its rows are read for a repetition.
+std::string answerText(uint64_t id) { return dumpJson({{"made", std::to_string(id)}}); }
+
+Result<uint64_t> readAnswer(const std::string& text, const std::string& key) {
+  const auto json = parseJson(text);
+  if (json.ok() && json->is_object() && json->contains("made") && (*json)["made"].is_string()) {
+    if (const auto id = parseTaskId((*json)["made"].get<std::string>())) return *id;
+  }
+  return Error::conflict("Idempotency-Key {} was used for another kind of request", key);
+}
+
+}  // namespace
+
+void FlowCommands::refill() {
+  const auto post = [this](std::function<void()> event) {
+    context_.dispatcher.post(std::move(event));
+  };
+  if (auto operation = run_ids_.refill(post)) context_.writer.submit(std::move(*operation));
+}
+
+Result<LiveFlow*> FlowCommands::findToRun(const std::string& name, size_t runs) {
+  LiveFlow* flow = find(name);
+  if (flow == nullptr) {
+    return Error::notFound("there is no flow {}", truncateUtf8(name, 64));
+  }
+  if (flows_.newestOf(*flow) == nullptr) {
+    return Error::conflict("version {} of flow {} can't be read any more; apply it anew",
+                           flow->record.version, flow->record.name);
+  }
+  if (run_ids_.available() < runs) {
+    refill();
+    return Error(ErrorCode::Overloaded, "run numbers are being reserved; repeat in a moment");
+  }
+  return flow;
+}
+
+// --------------------------------------------------------------------------------------- keys
+
+template <typename View>
+void FlowCommands::onceByKey(const api::Request& request,
+                             std::function<void(const LookedUp&)> decide,
+                             api::Callback<View> done) {
+  if (request.idempotency_key.empty()) return decide({context_.clock.bootNow()});
+  reads_.submit([this, request, decide = std::move(decide), done](dao::Reader& reader) {
+    const BootTime at = context_.clock.bootNow();
+    const auto stored = reader.idempotency(request.principal, request.idempotency_key);
+    if (!stored.ok()) return done(stored.error());
+    auto first = stored->has_value()
+                     ? answerOf(**stored, request.request_hash, context_.clock.wallNow())
+                     : Result<std::optional<std::string>>(std::optional<std::string>());
+    const bool queued = context_.dispatcher.tryPost([this, request, decide, done, at, first] {
+      const auto known =
+          !first.ok() || first->has_value()
+              ? first
+              : recent_keys_.find(request.principal, request.idempotency_key, request.request_hash);
+      if (!known.ok()) return done(known.error());
+      if (!known->has_value()) return decide({at});
+      const auto id = readAnswer(**known, request.idempotency_key);
+      if (!id.ok()) return done(id.error());
+      // Behind what was decided before: the rows may be on their way.
+      Operation operation;
+      operation.then([this, id = *id, done] { replay(id, done); });
+      context_.writer.submit(std::move(operation));
+    });
+    if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+  });
+}
+
+void FlowCommands::replay(uint64_t id, const api::Callback<RunRecord>& done) {
+  reads_.submit([id, done](dao::Reader& reader) {
+    auto row = reader.run(id);
+    if (!row.ok()) return done(row.error());
+    if (!row->has_value()) return done(Error::notFound("there is no run {}", id));
+    done(std::move(**row));
+  });
+}
+
+void FlowCommands::replay(uint64_t id, const api::Callback<api::BackfillView>& done) {
+  reads_.submit([id, done](dao::Reader& reader) {
+    dao::RunFilter filter;
+    filter.backfill = id;
+    const auto page = reader.runs(filter, 0, kBackfillMax);
+    if (!page.ok()) return done(page.error());
+    api::BackfillView view;
+    view.id = id;
+    // Their numbers rise in the order in which they run.
+    for (auto run = page->items.rbegin(); run != page->items.rend(); ++run) {
+      view.plan_times.push_back(run->plan_time);
+      view.runs.push_back(run->state.id);
+    }
+    done(std::move(view));
+  });
+}
+
+void FlowCommands::keep(Operation& operation, const api::Request& request, uint64_t id) {
+  if (request.idempotency_key.empty()) return;
+  recent_keys_.keep(operation, {request.principal, request.idempotency_key, request.request_hash,
+                                answerText(id), context_.clock.wallNow()});
+}
+
+// ------------------------------------------------------------------------------------ by hand
+
+void FlowCommands::trigger(const api::FlowTrigger& request, api::Callback<RunRecord> done) {
+  onceByKey<RunRecord>(
+      request.request,
+      [this, request, done](const LookedUp& looked_up) {
+        if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
+        if (const Status fresh = recent_keys_.checkFresh(looked_up.at); !fresh.ok()) {
+          return done(fresh.error());
+        }
+        Operation operation;
+        auto run = trigger(operation, request);
+        answer(std::move(operation), std::move(run), done);
+      },
+      done);
+}
+
+Result<RunRecord> FlowCommands::trigger(Operation& operation, const api::FlowTrigger& request) {
+  RETURN_IF_ERROR(checkParams(request.params));
+  ASSIGN_OR_RETURN(LiveFlow * flow, findToRun(request.flow, 1));
+  const uint64_t live = context_.live.tasks.size();
+  if (live + flow->newest->spec.tasks.size() > context_.options.queue_max) {
+    return Error::make(ErrorCode::Overloaded, "{} tasks are live, queue.max is {}", live,
+                       context_.options.queue_max);
+  }
+  const RunRecord run =
+      runs_.start(operation, {.flow = flow->record.key(),
+                              .trigger = RunTrigger::Manual,
+                              .plan_time = request.plan_time.value_or(context_.clock.wallNow()),
+                              .params = request.params,
+                              .priority = request.priority,
+                              .principal = request.request.principal});
+  keep(operation, request.request, run.state.id);
+  refill();
+  return run;
+}
+
+// ------------------------------------------------------------------------------------- missed
+
+void FlowCommands::runMissed(const MissedRecord& missed, const api::Request& request,
+                             api::Callback<RunRecord> done) {
+  const auto decide = [this, request, done](const LookedUp& looked_up) {
+    if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
+    if (const Status fresh = recent_keys_.checkFresh(looked_up.at); !fresh.ok()) {
+      return done(fresh.error());
+    }
+    Operation operation;
+    auto run = runMissed(operation, looked_up.missed, request);
+    answer(std::move(operation), std::move(run), done);
+  };
+  // The row is read anew, so that it is as young as the look-up of the key.
+  onceByKey<RunRecord>(
+      request,
+      [this, decide, done, flow = missed.flow, plan_time = missed.plan_time](const LookedUp&) {
+        reads_.submit([this, decide, done, flow, plan_time](dao::Reader& reader) {
+          const BootTime at = context_.clock.bootNow();
+          const auto row = reader.missedInstant(nameKey(flow), plan_time);
+          if (!row.ok()) return done(row.error());
+          if (!row->has_value()) {
+            return done(Error::notFound("flow {} missed no instant {}", truncateUtf8(flow, 64),
+                                        formatRfc3339(plan_time)));
+          }
+          const bool queued = context_.dispatcher.tryPost(
+              [decide, looked_up = LookedUp{at, **row}] { decide(looked_up); });
+          if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+        });
+      },
+      done);
+}
+
+Result<RunRecord> FlowCommands::runMissed(Operation& operation, MissedRecord missed,
+                                          const api::Request& request) {
+  const std::pair instant{nameKey(missed.flow), missed.plan_time};
+  if (const auto by_hand = run_by_hand_.find(instant); by_hand != run_by_hand_.end()) {
+    missed.run_id = by_hand->second;
+  }
+  if (missed.run_id != 0) {
+    return Error::conflict("the instant {} of flow {} was run already: run {}",
+                           formatRfc3339(missed.plan_time), missed.flow, missed.run_id);
+  }
+  ASSIGN_OR_RETURN(const LiveFlow* flow, findToRun(missed.flow, 1));
+  const RunRecord run = runs_.start(operation, {.flow = flow->record.key(),
+                                                .trigger = RunTrigger::Schedule,
+                                                .trigger_key = formatRfc3339(missed.plan_time),
+                                                .plan_time = missed.plan_time,
+                                                .compensates = true,
+                                                .principal = request.principal});
+  missed.run_id = run.state.id;
+  run_by_hand_.emplace(instant, missed.run_id);
+  operation.touchFlow(missed.flow);
+  operation.changes.missed.push_back(std::move(missed));
+  keep(operation, request, run.state.id);
+  refill();
+  return run;
+}
+
+// ----------------------------------------------------------------------------------- backfill
+
+void FlowCommands::backfill(const api::FlowBackfill& request,
+                            api::Callback<api::BackfillView> done) {
+  onceByKey<api::BackfillView>(
+      request.request,
+      [this, request, done](const LookedUp& looked_up) {
+        if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
+        if (const Status fresh = recent_keys_.checkFresh(looked_up.at); !fresh.ok()) {
+          return done(fresh.error());
+        }
+        Operation operation;
+        auto view = backfill(operation, request);
+        answer(std::move(operation), std::move(view), done);
+      },
+      done);
+}
+
+Result<api::BackfillView> FlowCommands::backfill(Operation& operation,
+                                                 const api::FlowBackfill& request) {
+  RETURN_IF_ERROR(checkParams(request.params));
+  if (request.parallel < 1 || request.parallel > kParallelMax) {
+    return invalid("parallel",
+                   fmt::format("is {}, expected 1 to {}", request.parallel, kParallelMax));
+  }
+  ASSIGN_OR_RETURN(const LiveFlow* flow, findToRun(request.flow, 0));
+  api::BackfillView view;
+  ASSIGN_OR_RETURN(view.plan_times, instantsOf(*flow, request));
+  if (request.newest_first) std::reverse(view.plan_times.begin(), view.plan_times.end());
+  if (request.dry_run) return view;
+  // One number is the backfill's own.
+  RETURN_IF_ERROR(findToRun(request.flow, view.plan_times.size() + 1).status());
+  view.id = run_ids_.take();
+  BackfillRecord record;
+  record.id = view.id;
+  record.flow = flow->record.name;
+  record.parallel = request.parallel;
+  record.stop_on_failure = request.stop_on_failure;
+  record.total = static_cast<int32_t>(view.plan_times.size());
+  record.principal = request.request.principal;
+  record.created_at = context_.clock.wallNow();
+  std::vector<RunStart> starts;
+  starts.reserve(view.plan_times.size());
+  for (const WallTime at : view.plan_times) {
+    starts.push_back({.flow = flow->record.key(),
+                      .trigger = RunTrigger::Backfill,
+                      .trigger_key = fmt::format("{}/{}", view.id, formatRfc3339(at)),
+                      .plan_time = at,
+                      .params = request.params,
+                      .backfill = view.id,
+                      .principal = request.request.principal});
+  }
+  operation.changes.backfills.push_back(record);
+  flows_.backfills[view.id].record = std::move(record);
+  for (const RunRecord& run : runs_.startAll(operation, starts)) view.runs.push_back(run.state.id);
+  keep(operation, request.request, view.id);
+  refill();
+  logInfo("backfill", field("flow", flow->record.name), field("backfill", view.id),
+          field("runs", view.runs.size()), field("epoch", context_.epoch()));
+  return view;
+}
+
+Result<std::vector<WallTime>> FlowCommands::instantsOf(const LiveFlow& flow,
+                                                       const api::FlowBackfill& request) const {
+  const WallTime now = context_.clock.wallNow();
+  const auto& schedule = flow.newest->spec.schedule;
+  const bool range = request.from && request.to;
+  if (request.from.has_value() != request.to.has_value() || range == !request.plan_times.empty()) {
+    return invalid("from", "expected either from and to, or plan_times");
+  }
+  if (!range) {
+    std::set<WallTime> all(request.plan_times.begin(), request.plan_times.end());
+    if (all.size() > kBackfillMax) {
+      return invalid("plan_times", fmt::format("has {} instants, at most {} are accepted",
+                                               all.size(), kBackfillMax));
+    }
+    const auto early = [&] {
+      return schedule && schedule->start && *all.begin() < *schedule->start;
+    };
+    if (early()) {
+      return invalid("plan_times",
+                     fmt::format("{} lies before the schedule's start, {}",
+                                 formatRfc3339(*all.begin()), formatRfc3339(*schedule->start)));
+    }
+    if (*all.rbegin() > now) {
+      return invalid("plan_times",
+                     fmt::format("{} lies in the future", formatRfc3339(*all.rbegin())));
+    }
+    return std::vector<WallTime>(all.begin(), all.end());
+  }
+  if (*request.from > *request.to) {
+    return invalid("to", fmt::format("{} lies before from, {}", formatRfc3339(*request.to),
+                                     formatRfc3339(*request.from)));
+  }
+  if (!flow.recurrence) {
+    return invalid("from", fmt::format("flow {} has no schedule that could be followed; expected "
+                                       "plan_times",
+                                       flow.record.name));
+  }
+  if (schedule->kind == flow::ScheduleSpec::Kind::Every && !schedule->start &&
+      flow.record.online_since == WallTime{}) {
+    return invalid("from", fmt::format("the schedule of flow {} counts from going online, and it "
+                                       "never was; expected plan_times",
+                                       flow.record.name));
+  }
+  std::vector<WallTime> instants;
+  const WallTime until = std::min(*request.to, now);
+  for (auto at = flow.recurrence->next(*request.from - Micros(1)); at && *at <= until;
+       at = flow.recurrence->next(*at)) {
+    if (instants.size() == kBackfillMax) {
+      return invalid("to", fmt::format("there are more than {} instants in the range; the {}th is "
+                                       "{}",
+                                       kBackfillMax, kBackfillMax, formatRfc3339(instants.back())));
+    }
+    instants.push_back(*at);
+  }
+  if (!instants.empty()) return instants;
+  return invalid("from", fmt::format("the schedule has no instant from {} to {}",
+                                     formatRfc3339(*request.from), formatRfc3339(until)));
+}
+
+}  // namespace baton::master

@@ -1,0 +1,376 @@
+// What people ask of flows: definitions and their versions, runs by hand, backfills, missed
+// instants.
+#include "master/flow/flow_commands.h"
+
+#include "tests/unit/master/planner_fixture.h"
+
+namespace baton::test {
+namespace {
+
+using master::api::BackfillView;
+using master::api::FlowApplied;
+using master::api::FlowApply;
+using master::api::FlowBackfill;
+using master::api::FlowTrigger;
+using master::api::FlowView;
+using Code = ErrorCode;
+
+class FlowCommandsTest : public PlannerTest {
+ protected:
+  Status remove(const std::string& name) {
+    return ask<FlowView>([&](auto done) { rig_->flow_commands.remove(name, done); }).status();
+  }
+  Result<RunRecord> run(const FlowTrigger& request) {
+    return ask<RunRecord>([&](auto done) { rig_->flow_commands.trigger(request, done); });
+  }
+  Result<BackfillView> backfill(const FlowBackfill& request) {
+    return ask<BackfillView>([&](auto done) { rig_->flow_commands.backfill(request, done); });
+  }
+  Result<RunRecord> runMissed(const std::string& flow, const std::string& at,
+                              const std::string& key = {}) {
+    MissedRecord missed;
+    missed.flow = flow;
+    missed.plan_time = instant(at);
+    return ask<RunRecord>([&](auto done) {
+      rig_->flow_commands.runMissed(missed, {"p", key, "h"}, done);
+    });
+  }
+  static FlowBackfill days(const std::string& from, const std::string& to) {
+    FlowBackfill request;
+    request.flow = "F";
+    request.from = instant(from);
+    request.to = instant(to);
+    return request;
+  }
+};
+
+const char* const kDaily = "cron: '0 2 * * *', timezone: UTC, start: '2026-02-20T00:00:00Z'";
+const char* const kOneTask = "{flow: F, tasks: {a: {command: [x]}}}";
+
+TEST_F(FlowCommandsTest, ADefinitionThatMeansTheSameMakesNoVersion) {
+  const FlowApplied first = apply("{flow: F, tasks: {a: {command: [x], timeout: 60s}}}");
+  EXPECT_TRUE(first.created && first.changed);
+  EXPECT_EQ(first.flow.record.version, 1U);
+  EXPECT_TRUE(first.flow.record.online);
+  const FlowApplied same =
+      apply("flow: F\ntasks:\n  a:\n    timeout: 1m\n    command: ['x']\n", std::nullopt);
+  EXPECT_FALSE(same.created || same.changed);
+  EXPECT_TRUE(same.changes.empty());
+  EXPECT_EQ(same.flow.record.version, 1U);
+  const FlowApplied other =
+      apply("{flow: f, tasks: {a: {command: [x], timeout: 2m}}}", std::nullopt);
+  EXPECT_TRUE(other.changed && !other.created);
+  EXPECT_EQ(other.flow.record.version, 2U);
+  EXPECT_EQ(other.changes, (std::vector<std::string>{"flow F -> f", "task a: timeout 1m -> 2m"}));
+  EXPECT_TRUE(flowRow("f").online);
+  EXPECT_EQ(flowRow("f").name, "f");
+  const auto rows = database_.rows();
+  ASSERT_EQ(rows.flow_versions.size(), 2U);
+  EXPECT_EQ(rows.flow_versions.at({"f", 2}).text,
+            "{flow: f, tasks: {a: {command: [x], timeout: 2m}}}");
+}
+
+TEST_F(FlowCommandsTest, AnExpectedVersionIsChecked) {
+  FlowApply request;
+  request.text = kOneTask;
+  request.if_version = 1;
+  EXPECT_EQ(tryApply(request).error().code(), Code::Conflict);
+  request.if_version = 0;
+  ASSERT_TRUE(tryApply(request).ok());
+  // A repetition finds what it wanted.
+  EXPECT_FALSE(tryApply(request)->changed);
+  request.text = "{flow: F, tasks: {b: {command: [x]}}}";
+  const auto refused = tryApply(request);
+  EXPECT_EQ(refused.error().message(), "flow F is at version 1, and 0 was expected");
+  EXPECT_EQ(refused.error().field(), "version");
+  request.if_version = 1;
+  EXPECT_EQ(tryApply(request)->flow.record.version, 2U);
+}
+
+TEST_F(FlowCommandsTest, ADryRunSaysWhatWouldBeAndChangesNothing) {
+  apply(kOneTask, false);
+  const uint64_t commits = database_.commits();
+  FlowApply request;
+  request.text = "{flow: F, tasks: {b: {command: [x]}}}";
+  request.dry_run = true;
+  const auto would = tryApply(request);
+  ASSERT_TRUE(would.ok());
+  EXPECT_EQ(would->changes.size(), 2U);
+  EXPECT_EQ(would->flow.record.version, 2U);
+  EXPECT_EQ(database_.commits(), commits);
+  EXPECT_EQ(rig_->flows.flows.at("f").record.version, 1U);
+}
+
+TEST_F(FlowCommandsTest, NumbersOfVersionsRiseOverDeletionAndTakeover) {
+  apply(kOneTask);
+  apply("{flow: F, tasks: {b: {command: [x]}}}");
+  ASSERT_TRUE(remove("f").ok());
+  EXPECT_EQ(remove("f").error().code(), Code::NotFound);
+  absent(Seconds(5));
+  FlowApply request;
+  request.text = kOneTask;
+  request.if_version = 0;
+  const auto again = tryApply(request);
+  ASSERT_TRUE(again.ok()) << again.status().text();
+  EXPECT_TRUE(again->created);
+  EXPECT_EQ(again->flow.record.version, 3U);
+  EXPECT_FALSE(again->flow.record.online);
+  EXPECT_FALSE(flowRow("f").deleted);
+}
+
+TEST_F(FlowCommandsTest, AChangeBesideTheScheduleLeavesTheNextInstantAlone) {
+  apply("{flow: F, schedule: {every: 100s}, tasks: {a: {noop: true}}}");
+  const WallTime next = flowRow("f").next_at;
+  watch(Seconds(30));
+  apply("{flow: F, schedule: {every: 100s}, tasks: {b: {noop: true}}}");
+  EXPECT_EQ(flowRow("f").next_at, next);
+  setOnline("f", true);
+  EXPECT_EQ(flowRow("f").next_at, next);
+  watch(Seconds(80));
+  EXPECT_EQ(fates("f").size(), 1U);
+}
+
+TEST_F(FlowCommandsTest, OnlineIsIdempotentAndOfUnknownFlowsNotFound) {
+  apply(kOneTask, false);
+  setOnline("f", true);
+  const uint64_t commits = database_.commits();
+  setOnline("F", true);
+  EXPECT_EQ(database_.commits(), commits);
+  const auto unknown =
+      ask<FlowView>([&](auto done) { rig_->flow_commands.setOnline("g", true, done); });
+  EXPECT_EQ(unknown.error().message(), "there is no flow g");
+}
+
+// BUG-104: nothing of a deleted flow starts any more, whatever master comes.
+TEST_F(FlowCommandsTest, ADeletedFlowTakesItsRunsWithIt) {
+  apply(
+      "{flow: F, schedule: {every: 60s}, tasks: {a: {command: [x], retry: {max: 3, delay: 60s}}}}");
+  FlowTrigger request;
+  request.flow = "F";
+  const RunId running = run(request)->state.id;
+  ASSERT_EQ(next(), "a");
+  say(RunnerStatus::Running);
+  const RunId waiting = run(request)->state.id;
+  ASSERT_EQ(runStatus(waiting), RunStatus::Waiting);
+  ASSERT_TRUE(remove("F").ok());
+  EXPECT_EQ(runStatus(running), RunStatus::Terminating);
+  EXPECT_TRUE(isTerminal(runStatus(waiting)));
+  EXPECT_EQ(row(waiting).state.reason, RunReason::FlowDeleted);
+  EXPECT_EQ(say(RunnerStatus::Running).command, Command::Reset);
+  absent(Seconds(5));
+  say(RunnerStatus::Running);
+  say(RunnerStatus::Failed);
+  EXPECT_EQ(runStatus(running), RunStatus::Terminated);
+  EXPECT_EQ(row(running).state.reason, RunReason::FlowDeleted);
+  watch(Seconds(300));
+  EXPECT_TRUE(fates("f").empty());
+  EXPECT_EQ(run(request).error().code(), Code::NotFound);
+  EXPECT_EQ(database_.rows().runs.size(), 2U);
+}
+
+TEST_F(FlowCommandsTest, ARunByHandHasItsParametersAndPlanTime) {
+  apply("{flow: F, params: {day: '1'}, tasks: {a: {command: [x, '${day}']}}}", false);
+  FlowTrigger request;
+  request.flow = "f";
+  request.params = {{"day", "2"}, {"none", std::nullopt}};
+  request.plan_time = instant("2026-01-01T00:00:00Z");
+  request.priority = Priority::High;
+  request.request.principal = "p";
+  const auto made = run(request);
+  ASSERT_TRUE(made.ok()) << made.status().text();
+  EXPECT_EQ(made->trigger, RunTrigger::Manual);
+  EXPECT_EQ(made->params, R"({"day":"2","none":null})");
+  EXPECT_EQ(made->plan_time, *request.plan_time);
+  EXPECT_EQ(made->state.priority, Priority::High);
+  EXPECT_EQ(made->principal, "p");
+  request.params = {{"BATON_X", "2"}};
+  EXPECT_EQ(run(request).error().field(), "params.BATON_X");
+  request.params = {{"a-b", "2"}};
+  EXPECT_EQ(run(request).error().code(), Code::InvalidArgument);
+  request.params = {{"a", std::string(130 * 1'024, 'x')}};
+  EXPECT_EQ(run(request).error().code(), Code::TooLarge);
+  request.params = {};
+  request.flow = "g";
+  EXPECT_EQ(run(request).error().code(), Code::NotFound);
+}
+
+TEST_F(FlowCommandsTest, ARepetitionWithTheSameKeyMakesNoSecondRun) {
+  // Aim: also while the first is not durable yet, and when another master answers.
+  apply(kOneTask);
+  FlowTrigger request;
+  request.flow = "F";
+  request.request = {"p", "k", "h"};
+  std::vector<RunId> made;
+  for (int i = 0; i < 2; ++i) {
+    rig_->flow_commands.trigger(request, [&](auto answer) { made.push_back(answer->state.id); });
+  }
+  settle();
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_EQ(made[0], made[1]);
+  absent(Seconds(300));
+  EXPECT_EQ(run(request)->state.id, made[0]);
+  request.request.request_hash = "other";
+  EXPECT_EQ(run(request).error().code(), Code::Conflict);
+  EXPECT_EQ(database_.rows().runs.size(), 1U);
+  // Keys of tasks and of flows are the same keys.
+  master::api::Submission submission;
+  submission.tasks = {spec()};
+  submission.principal = "p";
+  submission.idempotency_key = "t";
+  submission.request_hash = "h";
+  ASSERT_TRUE(offer(submission).ok());
+  request.request = {"p", "t", "h"};
+  EXPECT_EQ(run(request).error().code(), Code::Conflict);
+}
+
+// BUG-107: a backfill moves nothing of the schedule, and nothing runs before its start.
+TEST_F(FlowCommandsTest, ABackfillRunsTheInstantsOfTheScheduleAndMovesNothing) {
+  apply("{flow: F, schedule: {" + std::string(kDaily) + "}, tasks: {a: {command: [x]}}}");
+  const FlowRecord before = flowRow("f");
+  FlowBackfill request = days("2026-02-15T00:00:00Z", "2026-02-24T12:00:00Z");
+  request.dry_run = true;
+  auto view = backfill(request);
+  ASSERT_TRUE(view.ok()) << view.status().text();
+  EXPECT_EQ(view->id, 0U);
+  ASSERT_EQ(view->plan_times.size(), 5U);
+  EXPECT_EQ(view->plan_times.front(), instant("2026-02-20T02:00:00Z"));
+  EXPECT_TRUE(runsOf("f", RunTrigger::Backfill).empty());
+
+  request.dry_run = false;
+  request.newest_first = true;
+  request.request = {"p", "k", "h"};
+  view = backfill(request);
+  ASSERT_TRUE(view.ok());
+  EXPECT_EQ(view->plan_times.front(), instant("2026-02-24T02:00:00Z"));
+  EXPECT_EQ(database_.rows().backfills.at(view->id).total, 5);
+  const auto repeated = backfill(request);
+  ASSERT_TRUE(repeated.ok());
+  EXPECT_EQ(repeated->runs, view->runs);
+  EXPECT_EQ(repeated->plan_times, view->plan_times);
+  // One after the other, the newest first.
+  std::string name = next();
+  for (const RunId id : view->runs) {
+    EXPECT_EQ(runStatus(id), RunStatus::Running);
+    EXPECT_EQ(name, "a");
+    name = end();
+    EXPECT_EQ(runStatus(id), RunStatus::Finished);
+  }
+  const FlowRecord after = flowRow("f");
+  EXPECT_EQ(after.next_at, before.next_at);
+  EXPECT_EQ(after.last_instant, before.last_instant);
+  EXPECT_EQ(runsOf("f", RunTrigger::Backfill).size(), 5U);
+  EXPECT_TRUE(rig_->flows.backfills.empty());
+}
+
+TEST_F(FlowCommandsTest, ABackfillOfRunsThatEndAtOnceRunsThemAll) {
+  apply("{flow: F, schedule: {" + std::string(kDaily) + "}, tasks: {a: {noop: true}}}", false);
+  FlowBackfill request = days("2026-02-20T00:00:00Z", "2026-03-01T12:00:00Z");
+  request.parallel = 3;
+  const auto view = backfill(request);
+  ASSERT_TRUE(view.ok()) << view.status().text();
+  ASSERT_EQ(view->runs.size(), 10U);
+  for (const RunId id : view->runs) EXPECT_EQ(runStatus(id), RunStatus::Finished);
+  EXPECT_TRUE(rig_->flows.backfills.empty());
+}
+
+TEST_F(FlowCommandsTest, ABackfillThatFailsStopsUnlessItIsToGoOn) {
+  apply("{flow: F, schedule: {" + std::string(kDaily) + "}, tasks: {a: {command: [x]}}}");
+  FlowBackfill request = days("2026-02-20T00:00:00Z", "2026-02-22T12:00:00Z");
+  const auto stopped = backfill(request);
+  ASSERT_EQ(next(), "a");
+  say(RunnerStatus::Failed);
+  EXPECT_EQ(runStatus(stopped->runs[0]), RunStatus::Failed);
+  EXPECT_EQ(runStatus(stopped->runs[2]), RunStatus::Skipped);
+  EXPECT_EQ(row(stopped->runs[2]).state.reason, RunReason::BackfillStopped);
+  request.stop_on_failure = false;
+  const auto going = backfill(request);
+  ASSERT_EQ(next(), "a");
+  say(RunnerStatus::Failed);
+  EXPECT_EQ(runStatus(going->runs[1]), RunStatus::Running);
+}
+
+TEST_F(FlowCommandsTest, WhatCanNotBeBackfilledIsSaid) {
+  apply("{flow: F, schedule: {" + std::string(kDaily) + "}, tasks: {a: {noop: true}}}");
+  apply("{flow: e, schedule: {every: 10s}, tasks: {a: {noop: true}}}", false);
+  apply(
+      "{flow: m, schedule: {every: 10s, start: '2026-01-01T00:00:00Z'}, tasks: {a: {noop: true}}}",
+      false);
+  const auto field = [&](const FlowBackfill& request) {
+    const auto refused = backfill(request);
+    EXPECT_FALSE(refused.ok());
+    return refused.ok() ? "" : refused.error().field() + ": " + refused.error().message();
+  };
+  FlowBackfill list;
+  list.flow = "F";
+  EXPECT_EQ(field(list), "from: expected either from and to, or plan_times");
+  list.plan_times = {instant("2026-02-19T02:00:00Z")};
+  EXPECT_EQ(field(list),
+            "plan_times: 2026-02-19T02:00:00Z lies before the schedule's start, "
+            "2026-02-20T00:00:00Z");
+  list.plan_times = {instant("2026-03-19T02:00:00Z")};
+  EXPECT_EQ(field(list), "plan_times: 2026-03-19T02:00:00Z lies in the future");
+  EXPECT_EQ(field(days("2026-03-01T00:00:00Z", "2026-02-01T00:00:00Z")).substr(0, 3), "to:");
+  EXPECT_EQ(field(days("2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z")),
+            "from: the schedule has no instant from 2026-02-01T00:00:00Z to 2026-02-02T00:00:00Z");
+  FlowBackfill range = days("2026-02-01T00:00:00Z", "2026-03-02T00:00:00Z");
+  range.flow = "e";
+  EXPECT_EQ(field(range).substr(0, 5), "from:");
+  range.flow = "m";
+  EXPECT_EQ(field(range),
+            "to: there are more than 10000 instants in the range; the 10000th is "
+            "2026-02-02T03:46:30Z");
+  range.parallel = 101;
+  EXPECT_EQ(field(range), "parallel: is 101, expected 1 to 100");
+  EXPECT_EQ(database_.rows().runs.size(), 0U);
+}
+
+TEST_F(FlowCommandsTest, AMissedInstantIsRunByHandOnce) {
+  apply(yaml("F", "cron: '0 2 * * *', timezone: UTC, misfire: none"));
+  absent(Seconds(3 * 86'400));
+  const std::string at = "2026-03-03T02:00:00Z";
+  ASSERT_EQ(fates("f").at(at), "policy_none");
+  std::vector<Result<RunRecord>> answers;
+  MissedRecord missed;
+  missed.flow = "F";
+  missed.plan_time = instant(at);
+  // Both have read the row before either is durable.
+  for (int i = 0; i < 2; ++i) {
+    rig_->flow_commands.runMissed(missed, {"p", {}, {}},
+                                  [&](auto answer) { answers.push_back(answer); });
+  }
+  settle();
+  ASSERT_EQ(answers.size(), 2U);
+  ASSERT_TRUE(answers[0].ok()) << answers[0].status().text();
+  EXPECT_EQ(answers[0]->trigger, RunTrigger::Schedule);
+  EXPECT_TRUE(answers[0]->compensates);
+  EXPECT_EQ(answers[1].error().code(), Code::Conflict);
+  EXPECT_EQ(database_.rows().missed.at({instant(at), "f"}).run_id, answers[0]->state.id);
+  absent(Seconds(5));
+  EXPECT_EQ(
+      runMissed("f", at).error().message(),
+      fmt::format("the instant {} of flow F was run already: run {}", at, answers[0]->state.id));
+  EXPECT_EQ(runMissed("f", "2026-03-03T02:00:01Z").error().code(), Code::NotFound);
+  const RunId keyed = runMissed("f", "2026-03-04T02:00:00Z", "k")->state.id;
+  EXPECT_EQ(runMissed("f", "2026-03-04T02:00:00Z", "k")->state.id, keyed);
+}
+
+TEST_F(FlowCommandsTest, AClosedGateTakesNothing) {
+  rig_->flow_commands.close();
+  FlowApply request;
+  request.text = kOneTask;
+  EXPECT_EQ(tryApply(request).error().code(), Code::NotActive);
+  EXPECT_EQ(remove("f").error().code(), Code::NotActive);
+  FlowTrigger trigger;
+  trigger.flow = "F";
+  EXPECT_EQ(run(trigger).error().code(), Code::NotActive);
+}
+
+TEST_F(FlowCommandsTest, ADefinitionThatNoRowHoldsIsRefusedBefore) {
+  FlowApply request;
+  request.text = std::string(5'000, '"');
+  EXPECT_TRUE(master::FlowCommands::checkStorable(request, SIZE_MAX).ok());
+  EXPECT_EQ(master::FlowCommands::checkStorable(request, 8'000).error().code(), Code::TooLarge);
+}
+
+}  // namespace
+}  // namespace baton::test

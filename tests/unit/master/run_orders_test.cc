@@ -1,0 +1,159 @@
+// What people order runs to do.
+#include "master/flow/run_orders.h"
+
+#include "tests/unit/master/flow_fixture.h"
+
+namespace baton::test {
+namespace {
+
+using S = TaskStatus;
+using R = RunStatus;
+using F = FailureReason;
+using Names = std::vector<std::string>;
+using master::api::RerunScope;
+using master::api::RunCommand;
+
+class RunOrdersTest : public FlowTest {};
+
+const char* const kDiamond = R"(
+flow: d
+tasks:
+  a: {command: [x]}
+  b: {command: [x], needs: [a]}
+  c: {command: [x], needs: [a]}
+  e: {command: [x], needs: [b, c]}
+)";
+
+TEST_F(RunOrdersTest, StopEndsWhatRunsAndSkipsWhatWaits) {
+  define(kDiamond);
+  const RunId run = trigger("d").state.id;
+  ASSERT_EQ(next(), "a");
+  ASSERT_TRUE(stop(run).ok());
+  EXPECT_EQ(runStatus(run), R::Terminating);
+  EXPECT_EQ(nodeReason(run, "e"), F::RunStopping);
+  say(RunnerStatus::Idle);
+  EXPECT_EQ(runStatus(run), R::Terminated);
+  EXPECT_EQ(row(run).state.reason, RunReason::StopAsked);
+}
+
+TEST_F(RunOrdersTest, APausedRunStartsNothingAndGoesOnWhereItWas) {
+  define(kDiamond);
+  const RunId run = trigger("d").state.id;
+  ASSERT_EQ(next(), "a");
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Pause}).ok());
+  EXPECT_EQ(end(), "");
+  EXPECT_EQ(runStatus(run), R::Paused);
+  const master::LiveTask& held = *rig_->live.findTask(node(run, "b").state.id);
+  EXPECT_EQ(rig_->engine.whyWaiting(held).code, WaitingCode::RunPaused);
+  begin();  // A takeover changes nothing about that.
+  EXPECT_EQ(next(), "");
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Resume}).ok());
+  EXPECT_EQ(work(), (Names{"b", "c", "e"}));
+  EXPECT_EQ(runStatus(run), R::Finished);
+}
+
+TEST_F(RunOrdersTest, APauseTakesBackWhatIsQueuedOrWaitsForItsRetry) {
+  define(R"(
+flow: f
+tasks:
+  a: {command: [x], retry: {max: 1, delay: 1s}}
+  b: {command: [x]}
+)");
+  const RunId run = trigger("f").state.id;
+  ASSERT_EQ(next(), "a");
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Pause}).ok());
+  EXPECT_EQ(nodeStatus(run, "b"), S::Created);
+  EXPECT_EQ(end(RunnerStatus::Failed), "");
+  EXPECT_EQ(nodeStatus(run, "a"), S::Retrying);
+  pass(Seconds(2));
+  EXPECT_EQ(nodeStatus(run, "a"), S::Created);
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Resume}).ok());
+  pass(Millis(100));
+  EXPECT_EQ(work().size(), 2u);
+  EXPECT_EQ(runStatus(run), R::Finished);
+}
+
+// BUG-157: what succeeded is not run again.
+TEST_F(RunOrdersTest, RerunOfWhatFailedRunsThatAndWhatIsBehind) {
+  define(
+      "{flow: f, tasks: {a: {command: [x]}, b: {command: [x], needs: [a]}, "
+      "c: {command: [x], needs: [b]}}}");
+  const RunId run = trigger("f").state.id;
+  EXPECT_EQ(work({"b"}), (Names{"a", "b"}));
+  EXPECT_EQ(runStatus(run), R::Failed);
+  const auto answer = orderRun({.id = run, .command = RunCommand::Rerun});
+  ASSERT_TRUE(answer.ok()) << answer.status().text();
+  EXPECT_EQ(work(), (Names{"b", "c"}));
+  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(node(run, "a").state.attempt, 1);
+  EXPECT_EQ(node(run, "b").state.attempt, 2);
+  EXPECT_EQ(row(run).state.reruns, 1);
+  EXPECT_EQ(row(run).state.reason, RunReason::None);
+}
+
+TEST_F(RunOrdersTest, RerunFromATaskOrOfOneAlone) {
+  define(
+      "{flow: f, tasks: {a: {command: [x]}, b: {command: [x], needs: [a]}, "
+      "c: {command: [x], needs: [b]}}}");
+  const RunId run = trigger("f").state.id;
+  work();
+  ASSERT_TRUE(
+      orderRun({.id = run, .command = RunCommand::Rerun, .scope = RerunScope::From, .task = "b"})
+          .ok());
+  EXPECT_EQ(work(), (Names{"b", "c"}));
+  ASSERT_TRUE(
+      orderRun({.id = run, .command = RunCommand::Rerun, .scope = RerunScope::One, .task = "b"})
+          .ok());
+  EXPECT_EQ(work(), Names{"b"});
+  EXPECT_EQ(runStatus(run), R::Finished);
+  const auto unknown =
+      orderRun({.id = run, .command = RunCommand::Rerun, .scope = RerunScope::One, .task = "z"});
+  EXPECT_EQ(unknown.status().error().code(), ErrorCode::InvalidArgument);
+  EXPECT_TRUE(rig_->flows.runs.empty());
+}
+
+TEST_F(RunOrdersTest, ForcedSuccessLetsTheRunGoOn) {
+  define("{flow: f, tasks: {a: {command: [x]}, b: {command: [x], needs: [a]}}}");
+  const RunId run = trigger("f").state.id;
+  EXPECT_EQ(work({"a"}), Names{"a"});
+  const auto answer = orderRun({.id = run, .command = RunCommand::ForceSuccess, .task = "a"});
+  ASSERT_TRUE(answer.ok()) << answer.status().text();
+  EXPECT_EQ(work(), Names{"b"});
+  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_TRUE(node(run, "a").state.forced);
+}
+
+TEST_F(RunOrdersTest, ForcedSuccessOfTheLastTaskMakesTheRunFinished) {
+  define("{flow: f, tasks: {a: {command: [x]}}}");
+  const RunId run = trigger("f").state.id;
+  work({"a"});
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::ForceSuccess, .task = "a"}).ok());
+  EXPECT_EQ(runStatus(run), R::Finished);
+}
+
+TEST_F(RunOrdersTest, ATaskThatIsSkippedByHandCountsAsSuccess) {
+  define(kDiamond);
+  const RunId run = trigger("d").state.id;
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Skip, .task = "b"}).ok());
+  EXPECT_EQ(nodeReason(run, "b"), F::SkippedByHand);
+  EXPECT_EQ(work(), (Names{"a", "c", "e"}));
+  EXPECT_EQ(runStatus(run), R::Finished);
+}
+
+TEST_F(RunOrdersTest, HeldTasksWaitForTheirReleaseAndTheirTurn) {
+  define("{flow: f, tasks: {a: {command: [x]}, b: {command: [x], needs: [a], hold: true}}}");
+  const RunId run = trigger("f").state.id;
+  const TaskId b = node(run, "b").state.id;
+  EXPECT_EQ(work(), Names{"a"});
+  EXPECT_EQ(rig_->engine.whyWaiting(*rig_->live.findTask(b)).code, WaitingCode::Hold);
+  order(b, master::api::TaskCommand::Release);
+  EXPECT_EQ(work(), Names{"b"});
+  // Released before its turn it still waits for that.
+  const RunId second = trigger("f").state.id;
+  order(node(second, "b").state.id, master::api::TaskCommand::Release);
+  EXPECT_EQ(work(), (Names{"a", "b"}));
+  EXPECT_EQ(runStatus(second), R::Finished);
+}
+
+}  // namespace
+}  // namespace baton::test
