@@ -39,18 +39,19 @@ LiveTask& TaskEngine::insertLive(LiveTask task) {
   return live;
 }
 
+// A kind that workers announce is one more label: it is stored with the task, and matching it costs
+// nothing more.
+std::string TaskEngine::policyTextOf(const std::string& kind, const TaskPolicy& policy) {
+  const std::string label = kindLabel(kind);
+  if (label.empty()) return policyToText(policy);
+  TaskPolicy wanted = policy;
+  wanted.labels[label] = kKindAnnounced;
+  return policyToText(wanted);
+}
+
 LiveTask& TaskEngine::submit(Operation& operation, const TaskSpec& spec) {
   const WallTime now = context_.clock.wallNow();
-  const std::string label = kindLabel(spec.kind);
-  std::string policy;
-  if (label.empty()) {
-    policy = policyToText(spec.policy);
-  } else {
-    // Like any other label: it is stored with the task, and matching it costs nothing more.
-    TaskPolicy wanted = spec.policy;
-    wanted.labels[label] = kKindAnnounced;
-    policy = policyToText(wanted);
-  }
+  const std::string policy = policyTextOf(spec.kind, spec.policy);
   TaskRecord record;
   record.name = spec.name;
   record.kind = spec.kind;

@@ -176,6 +176,7 @@ class TaskEngine {
   void onTimer(TaskId id, uint32_t generation);
   Status checkReread(const TaskRecord& record, BootTime read_at) const;
   LiveTask& insertLive(LiveTask task);
+  static std::string policyTextOf(const std::string& kind, const TaskPolicy& policy);
 
   TermContext& context_;
   LiveState& live_;

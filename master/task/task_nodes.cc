@@ -11,7 +11,8 @@ constexpr size_t kNodeTextBytesMax = 4'096;
 }  // namespace
 
 LiveTask& TaskEngine::addNode(Operation& operation, const NodeTask& node) {
-  const std::string policy = policyToText(node.policy);
+  const std::string policy =
+      node.no_runner ? policyToText(node.policy) : policyTextOf(node.kind, node.policy);
   TaskRecord record;
   record.name = node.name;
   record.kind = node.kind;

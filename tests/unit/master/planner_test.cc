@@ -36,8 +36,9 @@ TEST_F(PlannerTest, AGridCountsFromGoingOnlineInWholeSeconds) {
 }
 
 TEST_F(PlannerTest, StartEndAndCountBoundTheInstants) {
-  apply(yaml("w", "cron: '* * * * *', timezone: UTC, start: '2026-03-02T00:03:00Z', "
-                  "end: '2026-03-02T00:06:00Z'"));
+  apply(yaml("w",
+             "cron: '* * * * *', timezone: UTC, start: '2026-03-02T00:03:00Z', "
+             "end: '2026-03-02T00:06:00Z'"));
   apply(yaml("c", "cron: '* * * * *', timezone: UTC, count: 3"));
   EXPECT_EQ(flowRow("w").next_at, instant("2026-03-02T00:03:00Z"));
   watchUntil("2026-03-02T00:12:00Z");
@@ -165,9 +166,8 @@ TEST_F(PlannerTest, WhatWasBegunComesNoMoreThoughTheFlowIsPlannedAnewUnderAWrong
   watch(Seconds(30));
   setOnline("f", false);
   setOnline("f", true);
-  ASSERT_TRUE(ask<master::api::FlowView>([&](auto done) {
-                rig_->flow_commands.remove("g", done);
-              }).ok());
+  ASSERT_TRUE(
+      ask<master::api::FlowView>([&](auto done) { rig_->flow_commands.remove("g", done); }).ok());
   apply(yaml("g", "cron: '* * * * *', timezone: UTC"));
   watch(Seconds(300));
   EXPECT_EQ(count("f", "run"), 30U);
