@@ -85,7 +85,8 @@ bool isOpen(AttemptStatus status) {
 
 bool isRetried(FailureReason reason) {
   return reason != FailureReason::BadSpec && reason != FailureReason::DispatchTimeout &&
-         reason != FailureReason::RunnerLost && reason != FailureReason::CallbackFailed;
+         reason != FailureReason::RunnerLost && reason != FailureReason::CallbackFailed &&
+         reason < FailureReason::SubFlowFailed;
 }
 
 std::string_view toString(TaskStatus status) { return kStatusNames[static_cast<size_t>(status)]; }

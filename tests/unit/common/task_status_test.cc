@@ -38,7 +38,15 @@ TEST(TaskStatusTest, IntegersAreAStorageFormat) {
                                                "runner_lost",
                                                "disconnected",
                                                "dispatch_timeout",
-                                               "callback_failed"};
+                                               "callback_failed",
+                                               "sub_flow_failed",
+                                               "upstream_failed",
+                                               "upstream_skipped",
+                                               "upstream_succeeded",
+                                               "when_false",
+                                               "disabled",
+                                               "skipped_by_hand",
+                                               "run_stopping"};
   EXPECT_EQ(kReasons.size(), kFailureReasonCount);
   for (size_t i = 0; i < kReasons.size(); ++i) {
     EXPECT_EQ(toString(static_cast<FailureReason>(i)), kReasons[i]);
@@ -85,7 +93,8 @@ TEST(TaskStatusTest, OnlyReasonsThatAnotherAttemptMayMendAreRetried) {
     const auto reason = static_cast<FailureReason>(i);
     const bool never = reason == FailureReason::BadSpec || reason == FailureReason::RunnerLost ||
                        reason == FailureReason::DispatchTimeout ||
-                       reason == FailureReason::CallbackFailed;
+                       reason == FailureReason::CallbackFailed ||
+                       reason >= FailureReason::SubFlowFailed;  // Of runs: nobody tried anything.
     EXPECT_EQ(isRetried(reason), !never) << toString(reason);
   }
 }
@@ -98,6 +107,13 @@ const std::vector<std::tuple<S, E, S>> kLegal{
     {S::Created, E::WaitTimeOver, S::Failed},
     {S::Created, E::DoneWell, S::Finished},
     {S::Created, E::DoneFailed, S::Failed},
+    {S::Created, E::BadSpec, S::Failed},
+    {S::Created, E::Begin, S::Running},
+    {S::Running, E::WaitTimeOver, S::Failed},
+    {S::Running, E::DoneWell, S::Finished},
+    {S::Running, E::DoneFailed, S::Failed},
+    {S::Terminating, E::DoneWell, S::Finished},
+    {S::Terminating, E::DoneFailed, S::Failed},
     {S::Queued, E::Cancel, S::Terminated},
     {S::Queued, E::Skip, S::Skipped},
     {S::Queued, E::Hold, S::Created},
@@ -132,7 +148,7 @@ const std::vector<std::tuple<S, E, S>> kLegal{
 };
 
 TEST(TaskLifecycleTest, EveryLegalMoveIsMadeAndEveryOtherPairIsRefused) {
-  // Aim: all 11 x 23 pairs, so that neither a missing nor an extra row goes unseen.
+  // Aim: all 11 x 24 pairs, so that neither a missing nor an extra row goes unseen.
   for (size_t status = 0; status < kTaskStatusCount; ++status) {
     for (size_t event = 0; event < kTaskEventCount; ++event) {
       const auto from = static_cast<S>(status);

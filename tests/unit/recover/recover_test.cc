@@ -21,7 +21,26 @@ class Sink final : public RecoverySink {
     return {};
   }
   void addCallback(const OutboxRecord& callback) override { callbacks.push_back(callback.id); }
+  Status addFlow(const dao::FlowRow& flow) override {
+    return note(fmt::format("flow {} {}", flow.record.name, flow.record.version));
+  }
+  Status addVersion(const FlowVersionRecord& version) override {
+    return note(fmt::format("version {} {}", version.flow, version.version));
+  }
+  void addBackfill(const BackfillRecord& backfill) override {
+    (void)note(fmt::format("backfill {}", backfill.id));
+  }
+  Status addRun(const RunRecord& run) override { return note(fmt::format("run {}", run.state.id)); }
+  Status addRunTask(const TaskRecord& task) override {
+    return note(fmt::format("task {} of run {}", task.state.id, task.run_id));
+  }
+  Status finish() override { return note("finish"); }
+  Status note(std::string what) {
+    flows.push_back(std::move(what));
+    return {};
+  }
 
+  std::vector<std::string> flows;  // What came of flows, in order.
   size_t runners_at_first_task = 0;
   std::vector<std::string> runners;
   std::vector<RecoveredTask> tasks;
@@ -161,6 +180,45 @@ TEST_F(RecoverTest, AStopEndsTheRecoveryBeforeAllIsRead) {
   sink_.stop.request_stop();
   EXPECT_EQ(recover().error().code(), ErrorCode::Cancelled);
   EXPECT_TRUE(sink_.tasks.empty());
+}
+
+TEST_F(RecoverTest, RunsComeBehindTheirFlowsAndTasksBehindTheirRuns) {
+  // Aim: of a live run the ended tasks come too, and the version that it began with.
+  const auto writer = database_.makeWriter();
+  auto txn = writer->begin(1, ++batch_);
+  FlowRecord flow;
+  flow.name = "F";
+  flow.version = 2;
+  const FlowVersionRecord versions[] = {{"F", 1, "one", "p", {}}, {"F", 2, "two", "p", {}}};
+  RunRecord live;
+  live.flow = "F";
+  live.version = 1;
+  live.trigger_key = "a";
+  live.state.id = 7;
+  live.state.status = RunStatus::Running;
+  RunRecord ended = live;
+  ended.trigger_key = "b";
+  ended.state.id = 6;
+  ended.state.status = RunStatus::Finished;
+  const RunRecord runs[] = {ended, live};
+  std::vector<TaskRecord> tasks(3);
+  for (TaskId id = 1; id <= 3; ++id) {
+    tasks[id - 1].state.id = id;
+    tasks[id - 1].run_id = id == 1 ? 6 : 7;
+    tasks[id - 1].state.status = id == 3 ? TaskStatus::Queued : TaskStatus::Finished;
+  }
+  ASSERT_TRUE((*txn)->storeFlows(std::span(&flow, 1)).ok());
+  ASSERT_TRUE((*txn)->insertFlowVersions(versions).ok());
+  ASSERT_TRUE((*txn)->insertRuns(runs).ok());
+  ASSERT_TRUE((*txn)->insertTasks(tasks).ok());
+  ASSERT_TRUE((*txn)->commit().ok());
+  const auto counts = recover();
+  ASSERT_TRUE(counts.ok()) << counts.status().text();
+  EXPECT_EQ(sink_.flows,
+            (std::vector<std::string>{"flow F 2", "version F 1", "run 7", "task 2 of run 7",
+                                      "task 3 of run 7", "finish"}));
+  EXPECT_EQ(counts->flows, 1u);
+  EXPECT_EQ(counts->runs, 1u);
 }
 
 }  // namespace
