@@ -9,6 +9,8 @@ FlowRecord sampleFlow(const std::string& name) {
           .online_since = wallFromMicros(11),
           .next_at = wallFromMicros(1'700'000'000'000'012),
           .last_instant = wallFromMicros(13),
+          .missed_after = wallFromMicros(17),
+          .missed_until = wallFromMicros(18),
           .fired = 0x1'0000'0001,
           .last_success = wallFromMicros(14),
           .created_at = wallFromMicros(15),
@@ -90,11 +92,11 @@ TaskRecord sampleRunTask(TaskId id, RunId run, const std::string& name) {
 
 std::string dumpFlow(const FlowRecord& f) {
   return fmt::format(
-      "flow '{}' version {} online {} since {} next {} last {} fired {} success {} created {} "
-      "updated {} deleted {}",
+      "flow '{}' version {} online {} since {} next {} last {} missed {} to {} fired {} success {} "
+      "created {} updated {} deleted {}",
       f.name, f.version, f.online, toMicros(f.online_since), toMicros(f.next_at),
-      toMicros(f.last_instant), f.fired, toMicros(f.last_success), toMicros(f.created_at),
-      toMicros(f.updated_at), f.deleted);
+      toMicros(f.last_instant), toMicros(f.missed_after), toMicros(f.missed_until), f.fired,
+      toMicros(f.last_success), toMicros(f.created_at), toMicros(f.updated_at), f.deleted);
 }
 
 std::string dumpVersion(const FlowVersionRecord& v) {

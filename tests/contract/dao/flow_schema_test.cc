@@ -99,7 +99,8 @@ TEST_P(DaoContract, SecondMigrationThatStoppedAnywhereIsFinished) {
 TEST_P(DaoContract, TablesOfFlowsHaveTheColumnsOfBothKinds) {
   const std::vector<std::pair<std::string, std::string>> columns{
       {"flow",
-       "flow_key,name,version,online,deleted,online_since,next_at,last_instant,fired,"
+       "flow_key,name,version,online,deleted,online_since,next_at,last_instant,"
+       "missed_after,missed_until,fired,"
        "last_success,created_at,updated_at,epoch,batch_id"},
       {"flow_version", "flow_key,version,name,author,created_at,epoch,batch_id,text_body"},
       {"run",
