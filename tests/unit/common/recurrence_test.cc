@@ -152,6 +152,41 @@ TEST_F(RecurrenceTest, MisfirePolicies) {
   EXPECT_TRUE(planMisfire(daily, {}, now, now).run.empty());
 }
 
+// The same comes out if a long stretch is planned in parts, with those left out that were begun,
+// from the end at which the order begins.
+TEST_F(RecurrenceTest, MisfiresInPartsAreThoseOfTheWhole) {
+  const WallTime after = instant("2026-03-01T02:00:00Z");
+  const WallTime now = instant("2026-03-04T12:00:00Z");
+  for (const std::string text : {"*/7 * * * *", "0 9-17 * * 1-5", "0 2 * * *", "0 0 1 1 *"}) {
+    const Recurrence recurrence(cron(text));
+    for (const MisfirePolicy& policy :
+         {MisfirePolicy{.kind = MisfireKind::None}, MisfirePolicy{.kind = MisfireKind::Latest},
+          MisfirePolicy{MisfireKind::All, 9, Seconds(5'000), true},
+          MisfirePolicy{MisfireKind::All, 5, Seconds(200'000), false},
+          MisfirePolicy{MisfireKind::All, 1'000, Seconds(86'400 * 366), true}}) {
+      const MisfirePlan whole = planMisfire(recurrence, policy, after, now);
+      std::vector<WallTime> run;
+      std::vector<WallTime> missed;
+      WallTime from = after;
+      WallTime until = now;
+      for (int parts = 0; parts < 2'000; ++parts) {
+        const MisfirePlan part = planMisfire(recurrence, policy, from, until, 10);
+        ASSERT_LE(part.missed.size(), 10U);
+        if (part.missed.empty() && part.run.empty()) break;
+        for (const auto& at : part.missed) missed.push_back(at.at);
+        if (!part.missed.empty()) from = part.missed.back().at;
+        if (part.run.empty()) continue;
+        run.push_back(part.run.front());
+        (policy.oldest_first ? from : until) =
+            policy.oldest_first ? run.back() : run.back() - Micros(1);
+      }
+      EXPECT_EQ(run, whole.run) << text;
+      ASSERT_EQ(missed.size(), whole.missed.size()) << text;
+      for (size_t i = 0; i < missed.size(); ++i) EXPECT_EQ(missed[i], whole.missed[i].at);
+    }
+  }
+}
+
 TEST_F(RecurrenceTest, MisfireDefaultsFollowTheFrequency) {
   const WallTime after = instant("2026-03-01T00:00:00Z");
   const auto policy = [&](const std::string& text) {
@@ -160,6 +195,8 @@ TEST_F(RecurrenceTest, MisfireDefaultsFollowTheFrequency) {
   EXPECT_EQ(policy("*/15 * * * *").kind, MisfireKind::Latest);
   EXPECT_EQ(policy("0 * * * *").max, 24U);
   EXPECT_EQ(policy("0 * * * *").within, Seconds(86400));
+  // Also where the next distance is that over the night.
+  EXPECT_EQ(policy("0 9-17 * * 1-5").max, 24U);
   EXPECT_EQ(policy("0 2 * * *").max, 14U);
   EXPECT_EQ(policy("0 2 1 * *").within, Seconds(14 * 86400));
 }
