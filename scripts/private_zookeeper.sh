@@ -44,7 +44,13 @@ start_process() {
   setsid java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dzookeeper.admin.enableServer=false \
     -cp "$class_path" org.apache.zookeeper.server.quorum.QuorumPeerMain "$dir/$n/zoo.cfg" \
     >>"$dir/$n/log" 2>&1 </dev/null &
-  echo $! >"$dir/$n/pid"
+  local pid=$!
+  echo "$pid" >"$dir/$n/pid"
+  # Until it has executed java it bears the name of this script, and does not look like ours yet; a
+  # process that has ended bears none.
+  until is_ours "$dir" "$n" || [[ -z $(tr -d '\0' 2>/dev/null <"/proc/$pid/cmdline") ]]; do
+    read -rt 0.01 <> <(:) || true
+  done
 }
 
 wait_ready() {
