@@ -234,7 +234,8 @@ void MapReader::finish() {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
     std::string hint = hintFor(entry.key, known_);
     if (hint.empty()) {
-      std::sort(known_.begin(), known_.end());
+      std::sort(known_.begin(), known_.end());  // A key may have been asked for more than once.
+      known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
       hint = fmt::format("; known are {}", joinWords(known_));
     }
     issues_.error(entry.mark, pathOf(entry.key), "is not a known key" + hint);

@@ -35,7 +35,7 @@ TEST(FlowParserTest, NamesAreChecked) {
       {withTask(kRun + "timout: 1s\n"),
        "f.yaml:6:5: tasks.t.timout: is not a known key; did you mean timeout?"},
       {withTask(kRun + "nonsense: 1s\n"),
-       "tasks.t.nonsense: is not a known key; known are callback, command,"},
+       "tasks.t.nonsense: is not a known key; known are callback, command, description, dir,"},
       {withTask("flow: F\n"), "tasks.t.flow: is the flow itself"},
   });
 }
