@@ -37,6 +37,14 @@ std::string_view wordOf(api::RunCommand command) {
   return "";
 }
 
+// The node that the order names. Errors: InvalidArgument.
+Result<NodeIndex> namedNode(const api::RunOrder& order, const LiveRun& run) {
+  if (const auto node = run.version->find(order.task)) return *node;
+  return Error(ErrorCode::InvalidArgument,
+               fmt::format("run {} of {} has no task {}", order.id, run.record.flow, order.task),
+               "task");
+}
+
 }  // namespace
 
 struct RunOrders::Rows {
@@ -143,16 +151,11 @@ Result<std::vector<bool>> RunOrders::nodesOf(const api::RunOrder& order, const L
     }
     return from.empty() ? again : run.version->graph->withDescendants(from);
   }
-  const auto node = run.version->find(order.task);
-  if (!node) {
-    return Error(ErrorCode::InvalidArgument,
-                 fmt::format("run {} of {} has no task {}", order.id, run.record.flow, order.task),
-                 "task");
-  }
-  from.push_back(*node);
+  ASSIGN_OR_RETURN(const NodeIndex node, namedNode(order, run));
+  from.push_back(node);
   if (order.scope == api::RerunScope::From) return run.version->graph->withDescendants(from);
   std::vector<bool> again(count, false);
-  again[*node] = true;
+  again[node] = true;
   return again;
 }
 
@@ -169,14 +172,8 @@ Status RunOrders::run(Operation& operation, const api::RunOrder& order, const Ro
       return runs_.setPriority(operation, run, order.priority);
     case api::RunCommand::Skip: {
       if (order.task.empty()) return runs_.skip(operation, run);
-      const auto node = run.version->find(order.task);
-      if (!node) {
-        return Error(
-            ErrorCode::InvalidArgument,
-            fmt::format("run {} of {} has no task {}", order.id, run.record.flow, order.task),
-            "task");
-      }
-      LiveTask* task = run.tasks.empty() ? nullptr : context_.live.findTask(run.tasks[*node]);
+      ASSIGN_OR_RETURN(const NodeIndex node, namedNode(order, run));
+      LiveTask* task = run.tasks.empty() ? nullptr : context_.live.findTask(run.tasks[node]);
       if (task == nullptr) {
         return Error::conflict("task {} of run {} has ended or the run has not begun", order.task,
                                order.id);
@@ -196,13 +193,8 @@ Status RunOrders::run(Operation& operation, const api::RunOrder& order, const Ro
     ASSIGN_OR_RETURN(const std::vector<bool> again, nodesOf(order, run));
     return runs_.rerun(operation, run, again, ended, order.force, rows.read_at);
   }
-  const auto node = run.version->find(order.task);
-  if (!node) {
-    return Error(ErrorCode::InvalidArgument,
-                 fmt::format("run {} of {} has no task {}", order.id, run.record.flow, order.task),
-                 "task");
-  }
-  return runs_.forceSuccess(operation, run, *node, ended, rows.read_at);
+  ASSIGN_OR_RETURN(const NodeIndex node, namedNode(order, run));
+  return runs_.forceSuccess(operation, run, node, ended, rows.read_at);
 }
 
 }  // namespace baton::master

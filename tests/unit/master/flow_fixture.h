@@ -9,6 +9,15 @@
 
 namespace baton::test {
 
+inline constexpr const char* kDiamond = R"(
+flow: d
+tasks:
+  a: {command: [x]}
+  b: {command: [x], needs: [a]}
+  c: {command: [x], needs: [a]}
+  e: {command: [x], needs: [b, c]}
+)";
+
 // Flows on the parts of one term: definitions go in as text, runners are moved by name of task.
 class FlowTest : public MasterTest {
  protected:

@@ -15,15 +15,6 @@ using master::api::RunCommand;
 
 class RunOrdersTest : public FlowTest {};
 
-const char* const kDiamond = R"(
-flow: d
-tasks:
-  a: {command: [x]}
-  b: {command: [x], needs: [a]}
-  c: {command: [x], needs: [a]}
-  e: {command: [x], needs: [b, c]}
-)";
-
 TEST_F(RunOrdersTest, StopEndsWhatRunsAndSkipsWhatWaits) {
   define(kDiamond);
   const RunId run = trigger("d").state.id;
