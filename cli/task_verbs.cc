@@ -32,17 +32,20 @@ std::vector<Column> attemptColumns() {
           memberColumn("STDERR", "stderr_bytes")};
 }
 
+bool isTrue(const Json& task, const char* name) { return task.value(name, Json(false)) == true; }
+
 }  // namespace
 
 std::string whyText(const Json& task) {
   const auto waiting = task.find("waiting_for");
   if (waiting != task.end() && waiting->is_object()) return memberText(*waiting, "code");
   // A task that ended well may still name why an earlier attempt failed.
-  if (memberText(task, "status") == "FINISHED") return {};
-  const std::string reason = memberText(task, "reason");
-  if (reason == "exit_code") return "exit_code " + memberText(task, "return_code");
-  if (reason == "signal") return "signal " + memberText(task, "signal");
-  return reason;
+  if (memberText(task, "status") == "FINISHED") return isTrue(task, "forced") ? "forced" : "";
+  std::string why = memberText(task, "reason");
+  if (why == "exit_code") why += " " + memberText(task, "return_code");
+  if (why == "signal") why += " " + memberText(task, "signal");
+  if (isTrue(task, "ignored")) why += ", ignored";
+  return why;
 }
 
 int taskGet(Session& session, const std::string& id, bool attempts) {

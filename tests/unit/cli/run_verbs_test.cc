@@ -82,6 +82,22 @@ TEST_F(RunVerbsTest, TasksAreListedWithTheirPlace) {
   EXPECT_EQ(cluster_.run({"run", "tasks", "13"}), kExitNotFound);
 }
 
+// What a person or the definition declared a success must be told from one that was.
+TEST_F(RunVerbsTest, IgnoredAndForcedAreShown) {
+  cluster_.on(
+      "GET /api/v1/runs/12/tasks",
+      R"({"items":[{"id":"70","name":"a","status":"FAILED","reason":"exit_code","return_code":4,)"
+      R"("ignored":true,"forced":false},{"id":"71","name":"b","status":"FINISHED",)"
+      R"("reason":"exit_code","return_code":1,"ignored":false,"forced":true},)"
+      R"({"id":"72","name":"c","status":"FINISHED","ignored":false,"forced":false}],)"
+      R"("next_cursor":null})");
+  EXPECT_EQ(cluster_.run({"run", "tasks", "12", "--no-header"}), 0);
+  EXPECT_EQ(cluster_.out.str(),
+            "a  70  FAILED    exit_code 4, ignored  -  -  -  -  -  -\n"
+            "b  71  FINISHED  forced                -  -  -  -  -  -\n"
+            "c  72  FINISHED  -                     -  -  -  -  -  -\n");
+}
+
 // Explanations come line by line, for runs and tasks alike.
 TEST_F(RunVerbsTest, ExplainSaysWhy) {
   const std::string why =
