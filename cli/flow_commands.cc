@@ -179,7 +179,8 @@ void addBackfill(CLI::App& flow, CommandTree& tree) {
   verb->add_option("--from", options->from, "First instant of its schedule, included");
   verb->add_option("--to", options->to, "Last instant of its schedule, included");
   addRepeated(*verb, "--at", options->at, "This plan time instead of a range; may be repeated");
-  verb->add_option("--parallel", options->parallel, "Runs at a time, 1 to 100 (default: 1)");
+  verb->add_option("--parallel", options->parallel, "Runs at a time, 1 to 100 (default: 1)")
+      ->check(notPlainDigits);
   verb->add_flag("--newest-first", options->newest_first, "Begin with the newest plan time");
   verb->add_flag("--keep-going", options->keep_going,
                  "Go on behind a run that failed (default: the rest is skipped)");

@@ -9,6 +9,12 @@ CLI::Option* addRepeated(CLI::App& verb, const std::string& name, std::vector<st
   return verb.add_option(name, out, help)->allow_extra_args(false);
 }
 
+std::string notPlainDigits(const std::string& text) {
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  if (digits && (text.front() != '0' || text.size() == 1)) return {};
+  return fmt::format("is \"{}\", expected a whole number in plain digits", truncateUtf8(text, 40));
+}
+
 void addPageOptions(CLI::App& verb, PageOptions& options, bool total) {
   verb.add_option("-n,--limit", options.limit, "Items a page, 1 to 1000 (default: 50)");
   verb.add_option("--cursor", options.cursor, "Go on after the page that named this cursor");

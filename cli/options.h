@@ -18,6 +18,9 @@ namespace baton::cli {
 // An option that may be repeated and takes one value each time, so that it can't swallow others.
 CLI::Option* addRepeated(CLI::App& verb, const std::string& name, std::vector<std::string>& out,
                          const std::string& help);
+// A check for options that are numbers: CLI11 alone reads 010 as 8 and 0x10 as 16. Empty if the
+// text is a whole number in plain digits, else what was expected.
+std::string notPlainDigits(const std::string& text);
 // --limit, --cursor, --all, and --total where the list can count.
 void addPageOptions(CLI::App& verb, PageOptions& options, bool total);
 

@@ -3,6 +3,7 @@
 
 #include "cli/command_tree.h"
 #include "cli/exit_code.h"
+#include "cli/options.h"
 #include "common/calendar/schedule_preview.h"
 #include "common/model/task_spec.h"
 
@@ -79,7 +80,8 @@ void addScheduleCommands(CLI::App& app, CommandTree& tree) {
                       "(default: first)");
   preview->add_option("--after", options->after, "Look behind this instant (default: now)");
   preview->add_option("--name", request.hash_key, "Name of the flow, for the slots of H");
-  preview->add_option("-n,--limit", request.count, "How many, 1 to 1000 (default: 5)");
+  preview->add_option("-n,--limit", request.count, "How many, 1 to 1000 (default: 5)")
+      ->check(notPlainDigits);
   preview->footer(
       "Example:\n  baton schedule preview --cron '30 2 * * *' --timezone America/New_York");
   preview->callback([&tree, options] {

@@ -302,6 +302,7 @@ TEST_F(FlowServerVerbsTest, BackfillSendsEveryOption) {
                                              {"--to", "2026-11-01T00:00:00Z"},
                                              {"--from", "a", "--to", "b", "--at", "c"},
                                              {"--at", "c", "--parallel", "many"},
+                                             {"--at", "c", "--parallel", "010"},
                                              {"--at", "c", "-p", "nope"}}) {
     std::vector<std::string> line{"flow", "backfill", "f"};
     line.insert(line.end(), options.begin(), options.end());
