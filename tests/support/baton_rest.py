@@ -60,7 +60,8 @@ class Rest:
         data = None
         if body is not None:
             data = body if isinstance(body, (bytes, str)) else json.dumps(body)
-            sent["Content-Type"] = "application/json"
+            data = data.encode() if isinstance(data, str) else data
+            sent.setdefault("Content-Type", "application/json")
         if key:
             sent["Idempotency-Key"] = key
         try:
@@ -89,7 +90,7 @@ class Rest:
             connection.close()
 
     def request(self, method, path, body=None, key=None, timeout=20.0, once_timeout=5.0,
-                accept=(200, 201)):
+                accept=(200, 201), headers=None):
         """Rides out a failover: repeats until a master answers anything but 503."""
         end = time.monotonic() + timeout
         turn = self.addresses.index(self._favourite)
@@ -98,7 +99,7 @@ class Rest:
             address = self.addresses[turn % len(self.addresses)]
             try:
                 answer = self.once(address, method, path, body, key,
-                                   max(0.2, min(once_timeout, end - time.monotonic())))
+                                   max(0.2, min(once_timeout, end - time.monotonic())), headers)
             except (OSError, http.client.HTTPException) as error:
                 last = error
                 turn += 1

@@ -4,6 +4,7 @@ import time
 import unittest
 
 from baton_cluster import DrillCase, eventually, long_run
+from flow_calls import FlowCalls
 
 STATUS = ["WAITING", "RUNNING", "PAUSED", "TERMINATING", "FINISHED", "FAILED", "TERMINATED",
           "SKIPPED"]
@@ -11,32 +12,14 @@ FINISHED = STATUS.index("FINISHED")
 SECOND = 1_000_000
 
 
-class FlowCase(DrillCase):
+class FlowCase(FlowCalls, DrillCase):
     def setUp(self):
-        self.c = self.cluster(masters=2, workers=2, runners=4, heartbeat="1s")
+        self.c = self.system = self.cluster(masters=2, workers=2, runners=4, heartbeat="1s")
         self.led = self.c.ledger()
 
     def node(self, body="", **fields):
         """A task of a flow that notes its start and end in the ledger."""
         return {"script": self.led.script(body), "interpreter": ["/bin/sh"], **fields}
-
-    def apply(self, definition, online=False):
-        return self.c.rest.request("PUT", f"/api/v1/flows/{definition['flow']}"
-                                   f"?online={'true' if online else 'false'}", definition).json
-
-    def trigger(self, flow, **fields):
-        return self.c.post(f"/api/v1/flows/{flow}/trigger", fields,
-                           key=f"{flow}-{time.monotonic_ns()}")["id"]
-
-    def run_of(self, run):
-        return self.c.get(f"/api/v1/runs/{run}")
-
-    def wait_run(self, run, *statuses, timeout=30.0):
-        return eventually(lambda: (lambda r: r if r["status"] in statuses else None)(
-            self.run_of(run)), timeout, f"run {run} {statuses}")
-
-    def tasks_of(self, run):
-        return {t["name"]: t for t in self.c.get(f"/api/v1/runs/{run}/tasks")["items"]}
 
     def kill_active(self):
         old = self.c.wait_active()
