@@ -86,6 +86,7 @@ tidy() {
 check "packages" scripts/setup.sh --test
 check "layers" /usr/bin/env python3 scripts/check_layers.py
 check "format" scripts/format.sh --check
+check "cases" /usr/bin/env python3 scripts/check_cases.py
 check "release build" scripts/build.sh release --tests
 if [ -n "$quick" ]; then
   check "unit tests" run_ctest release -L unit

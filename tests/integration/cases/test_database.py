@@ -3,7 +3,6 @@
 import datetime
 import os
 import random
-import signal
 import subprocess
 import threading
 import time
@@ -351,65 +350,6 @@ class OnMariadb(SharedCase):
         for task_ids in names.values():
             for task in task_ids:
                 self.system.rest.act(task, "stop")
-
-    def test_a_clock_that_is_set_back_an_hour_confuses_nobody(self):
-        # No runner is lost; timeouts, retries, stops and due times work; times stay in order.
-        library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
-        if not os.path.exists(library):
-            self.skipTest("NOT TESTED: libfaketime is not installed")
-        offset = self.system.file("offset")
-
-        def shift(seconds):
-            with open(offset + ".new", "w") as file:
-                file.write(f"{seconds:+d}\n")
-            os.rename(offset + ".new", offset)
-        shift(0)
-        master = self.system.wait_standby()
-        other = self.system.active()
-        self.system.kill(master, signal.SIGTERM)
-        self.system.start_master(master, env={
-            "LD_PRELOAD": library, "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_TIMESTAMP_FILE": offset})
-        eventually(lambda: self.system.standby() == master, 20, "the faked master")
-        self.system.kill(other, signal.SIGTERM)
-        self.system.wait_active(20, besides=other)
-        try:
-            running = self.system.submit(sh("sleep 4"))
-            timed = self.system.submit(sh("sleep 60", timeout="3s", kill_grace="500ms"))
-            retried = self.system.submit(sh('[ "$BATON_ATTEMPT" = 3 ]',
-                                            retry={"max": 5, "delay": "1s", "backoff": 1}))
-            for task in (running, timed):
-                self.system.wait_status(task, "RUNNING")
-            began = time.monotonic()
-            shift(-3600)
-            ids = {"running": running, "timed": timed, "retried": retried,
-                   "new": self.system.submit({"command": ["true"]}),
-                   "retried after": self.system.submit(sh(
-                       '[ "$BATON_ATTEMPT" = 2 ]', retry={"max": 5, "delay": "1s"}))}
-            stopped = self.system.submit(sh("sleep 60"))
-            self.system.wait_status(stopped, "RUNNING")
-            self.system.rest.act(stopped, "stop")
-            self.assertEqual(self.system.wait_task(stopped)["status"], "TERMINATED")
-            done = {name: self.system.wait_task(task, 20) for name, task in ids.items()}
-            self.assertLess(time.monotonic() - began, 20)
-            shift(0)
-            again = self.run_task({"command": ["true"]})
-        finally:
-            self.system.kill(master, signal.SIGTERM)
-            self.system.start_master(other)
-            self.system.start_master(master)
-            self.system.wait_active(20)
-            self.system.wait_standby(20)
-        self.assertEqual({n: t["status"] for n, t in done.items()},
-                         {"running": "FINISHED", "timed": "FAILED", "retried": "FINISHED",
-                          "new": "FINISHED", "retried after": "FINISHED"})
-        self.assertEqual(done["timed"]["reason"], "timeout")
-        self.assertEqual((done["running"]["attempt"], again["status"]), (1, "FINISHED"))
-        for task in (*done.values(), again):
-            times = [moment(task[n]) for n in ("created_at", "started_at", "finished_at")]
-            self.assertEqual(times, sorted(times), task)
-        self.assertNotIn("runner_lost", self.system.log(master))
-        self.assertNotIn("runner_lost", self.system.log(other))
 
 
 class LostReply(DrillCase):
