@@ -1,10 +1,12 @@
-"""Faults of workflow engines and of their callbacks, on a real standalone (BUG-147 to BUG-160).
+"""Faults of workflow engines and of their callbacks, on a real standalone (BUG-147 to
+BUG-160), and what they leave in the metrics (BUG-178).
 
 Waits are scaled; BATON_LONG=1 has those of the rows."""
 
 import collections
 import json
 import os
+import re
 import socket
 import threading
 import time
@@ -12,7 +14,7 @@ import unittest
 import uuid
 
 from case_support import Receiver, SharedCase, Standalone, eventually, long_run
-from flow_calls import FlowCalls, moment
+from flow_calls import FlowCalls, moment, stamp_of
 
 CALLBACK_TIMEOUT_S = 10.0 if long_run() else 0.1
 BACK_OFF_S = 1.0  # After the first try; twice as long after each further one.
@@ -355,6 +357,63 @@ class FlowCases(FlowCalls, SharedCase):
         again = [len(t) for t in tries.values() if len(t) > 1]
         self.say(f"{sum(map(len, tries.values()))} tries, {len(again)} deliveries tried again")
         self.assertGreater(len(again), 0)
+
+
+    # Metrics --------------------------------------------------------------------------------
+
+    def series(self):
+        """Names of all series of /metrics, with their labels; every line has to parse."""
+        answer = self.system.rest.request("GET", "/metrics")
+        found = set()
+        for line in answer.body.decode().splitlines():
+            if line.startswith("#"):
+                self.assertRegex(line, r"^# (HELP|TYPE) baton_\w+ .+$")
+                continue
+            parsed = re.fullmatch(r'(\w+(?:\{(?:\w+="(?:[^"\\\n]|\\[\\"n])*",?)*\})?) '
+                                  r"([-+]?[0-9.e+-]+|NaN|[+-]Inf)", line)
+            self.assertIsNotNone(parsed, line)
+            found.add(parsed.group(1))
+        return found
+
+    def resident(self):
+        """Resident memory of the program, in MB."""
+        with open(f"/proc/{self.system.pid('standalone')}/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def test_bug_178_no_number_and_no_name_is_a_label_of_a_metric(self):
+        # 100 runs, then 50,000: as many series as before, and no more memory.
+        many = 50_000 if long_run() else 600
+        self.apply({"flow": self.name, "schedule": {"cron": "* * * * *", "timezone": "UTC"},
+                    "tasks": {"a": {"noop": True}, "b": self.node(when='"x" == "y"')}})
+        odd = self.put_flow("odd", {"flow": 'o"d\\\n', "tasks": {"a": {"noop": True}}})
+        self.assertEqual(odd.status, 400)  # No such name of a flow; names of tasks take anything.
+        for name in ('quote " here', "back\\slash", "feed\nline", "{a=\"b\"}"):
+            self.run_task({"command": ["true"], "name": name, "tags": ["x"]})
+
+        def run(count, first):
+            made = self.system.post(f"/api/v1/flows/{self.name}/backfill", {
+                "from": stamp_of(first), "to": stamp_of(first + (count - 1) * 60),
+                "parallel": 100}, key=uuid.uuid4().hex, once_timeout=30, timeout=60)
+            self.assertEqual(len(made["items"]), count)
+            eventually(lambda: self.system.get(
+                f"/api/v1/runs?backfill={made['id']}&status=finished&limit=1&total=true")["total"]
+                == count, 300, "the end of the backfill", pause=0.1)
+        begin = 1_600_000_000 // 60 * 60
+        run(100, begin)
+        before = self.series()
+        resident = None
+        for done in range(0, many, 1000):
+            run(min(1000, many - done), begin + 60 * (1000 + done))
+            resident = resident or self.resident()
+        after = self.series()
+        self.assertEqual(after - before, set())
+        self.say(f"{len(after)} series, {self.resident():.0f} MB after {many} runs, "
+                 f"{resident:.0f} MB after the first part")
+        # What ended is remembered for two minutes, with some 100 bytes a task.
+        self.assertLess(self.resident(), resident + 20)
+        text = self.system.rest.request("GET", "/metrics").body.decode()
+        for word in (self.name, "quote", "slash"):
+            self.assertNotIn(word, text)
 
 
 def yaml_of_lists(text):

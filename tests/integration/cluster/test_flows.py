@@ -1,14 +1,22 @@
 """Flows on a real cluster whose active master is killed in the middle of the work."""
 
+import collections
+import http.client
+import os
+import random
+import threading
 import time
 import unittest
 
 from baton_cluster import DrillCase, eventually, long_run
 from flow_calls import FlowCalls
+from flow_model import ALWAYS, expect, random_plan
 
 STATUS = ["WAITING", "RUNNING", "PAUSED", "TERMINATING", "FINISHED", "FAILED", "TERMINATED",
           "SKIPPED"]
 FINISHED = STATUS.index("FINISHED")
+TASK_STATUS = ["CREATED", "QUEUED", "DISPATCHED", "RUNNING", "CALLBACK", "FINISHED", "FAILED",
+               "SKIPPED", "TERMINATING", "TERMINATED", "RETRYING"]
 SECOND = 1_000_000
 
 
@@ -72,52 +80,188 @@ class FlowTest(FlowCase):
         self.assertEqual(len(self.led.starts()), 3)
 
 
+class Meddler(threading.Thread):
+    """Stops, pauses and resumes runs at random while masters die; remembers what was answered."""
+
+    Order = collections.namedtuple("Order", "run verb asked answered done unsure")
+
+    def __init__(self, case, seed, pause):
+        super().__init__(daemon=True)
+        self.orders, self.error = [], None
+        self._case, self._dice, self._pause = case, random.Random(seed), pause
+        self._ended = threading.Event()
+        self.start()
+
+    def run(self):
+        try:
+            while not self._ended.wait(self._dice.uniform(0.2, 1.8) * self._pause):
+                live = self._case.live_runs("running", "paused", "waiting")
+                live = [r for r in live if r["flow"].startswith("soak-")]
+                paused = [r for r in live if r["status"] == "PAUSED"]
+                verb = self._dice.choice(("stop", "pause", "pause", "resume"))
+                if among := paused if verb == "resume" else live:
+                    self.order(self._dice.choice(among)["id"], verb)
+        except Exception as error:
+            self.error = error
+
+    def order(self, run, verb):
+        """Asks until a master answers; `unsure`: one that died may have carried it out before."""
+        rest, asked, unsure = self._case.c.rest, time.time(), False
+        while time.time() < asked + 40:
+            for address in rest.addresses:
+                try:
+                    answer = rest.once(address, "POST", f"/api/v1/runs/{run}/{verb}")
+                except (OSError, http.client.HTTPException):
+                    unsure = True
+                    continue
+                if answer.status in (200, 409):
+                    self.orders.append(self.Order(run, verb, asked, time.time(),
+                                                  answer.status == 200, unsure))
+                    return
+                assert answer.status == 503, answer
+                unsure = unsure or answer.code != "not_active"
+            time.sleep(0.05)
+        raise AssertionError(f"nobody answered {verb} {run}")
+
+    def stop(self):
+        self._ended.set()
+        self.join()
+
+    def of(self, run, verb):
+        return [o for o in self.orders if o.run == run and o.verb == verb]
+
+
 class SoakTest(FlowCase):
     FLOWS = 60 if long_run() else 16
     SPELLS = 15 if long_run() else 3  # Each ends with a kill -9 of the active.
     SPELL = 20.0 if long_run() else 7.0
+    SEED = int(os.environ.get("BATON_SOAK_SEED", "1"))
 
-    def definitions(self):
-        self.apply({"flow": "part", "tasks": {"x": self.node(), "y": {"noop": True, "needs": ["x"]}}})
+    def plans(self):
+        """{flow: plan}, by the seed: what each task of each flow does."""
+        dice = random.Random(self.SEED)
+        plans = {"part": {"x": {}, "y": {"noop": True, "needs": {"x": "success"}}},
+                 "bad-part": {"x": {"fails": ALWAYS}, "y": {"needs": {"x": "done"}}}}
         for i in range(self.FLOWS):
-            tasks = {"a": self.node("sleep 0.1"), "b": self.node(needs=["a"]),
-                     "c": self.node(needs=["a"]), "d": {"noop": True, "needs": ["b", "c"]}}
-            if i % 4 == 0:
-                tasks["s"] = {"flow": "part", "needs": ["a"]}
+            plans[f"soak-{i}"] = random_plan(dice, ["part", "bad-part"])
+        plans["soak-1"] = {"a": {}}  # Another flow follows it.
+        return plans
+
+    def definition(self, name, plan):
+        tasks = {}
+        for task, spec in plan.items():
+            fields = {"needs": spec.get("needs", {}),
+                      "on_failure": "ignore" if spec.get("ignore") else "fail"}
+            if spec.get("disabled"):
+                fields["disabled"] = True
+            if spec.get("part"):
+                tasks[task] = {"flow": spec["part"], **fields}
+            elif spec.get("noop"):
+                tasks[task] = {"noop": True, **fields}
+            else:
+                failing = f"[ $BATON_ATTEMPT -gt {spec.get('fails', 0)} ]; code=$?\nsleep 0.1"
+                tasks[task] = {"script": self.led.script(failing, "$code"),
+                               "interpreter": ["/bin/sh"], **fields,
+                               "retry": {"max": spec.get("retries", 0), "delay": "300ms"}}
+        definition = {"flow": name, "tasks": tasks,
+                      "overlap": {"policy": "parallel", "max_runs": 50, "max_queued": 1000}}
+        if name.startswith("soak-"):
             # The schedules are slower than the machine, so that nothing waits for long.
-            yield {"flow": f"soak-{i}", "tasks": tasks,
-                   "schedule": {"every": f"{4 + i % 3 if self.FLOWS < 20 else 12 + i % 5}s",
-                                "misfire": {"policy": "all", "max": 1000, "within": "1h"}
-                                if i % 2 else {"policy": "latest"}},
-                   "overlap": {"policy": "parallel", "max_runs": 50, "max_queued": 1000}}
+            i = int(name.split("-")[1])
+            every = 4 + i % 3 if self.FLOWS < 20 else 12 + i % 5
+            definition["schedule"] = {
+                "every": f"{every}s", "misfire": {"policy": "all", "max": 1000, "within": "1h"}
+                if i % 2 else {"policy": "latest"}}
+        return definition
+
+    def live_runs(self, *statuses):
+        return self.c.get(f"/api/v1/runs?status={','.join(statuses)}&limit=1000")["items"]
 
     def test_every_instant_of_every_schedule_is_run_or_missed_once(self):
-        # Aim: whoever is killed when, (flow, instant) is exactly the grid, each once.
-        names = []
-        for definition in self.definitions():
-            self.apply(definition, online=True)
-            names.append(definition["flow"])
+        # Aim: whoever is killed when and whatever is stopped or paused, (flow, instant) is exactly the
+        # grid, each once, and each run ends as a model of its plan says.
+        plans = self.plans()
+        names = [name for name in plans if name.startswith("soak-")]
+        for name, plan in plans.items():
+            self.apply(self.definition(name, plan), online=name in names)
         self.apply({"flow": "follower", "trigger": {"event": {"flow": "soak-1"}},
                     "overlap": {"policy": "parallel", "max_runs": 50, "max_queued": 1000},
                     "tasks": {"t": {"noop": True}}}, online=True)
+        blocked = self.begin_blocked()
+        meddler = Meddler(self, self.SEED, 0.5)
         for _ in range(self.SPELLS):
             time.sleep(self.SPELL)  # The work itself: nothing to wait for.
             self.kill_active()
         time.sleep(self.SPELL / 2)
+        meddler.stop()
+        self.assertIsNone(meddler.error)
         for name in names:
-            self.c.post(f"/api/v1/flows/{name}/offline")
+            self.set_online(name, False)
+        self.check_waiting(blocked)
+        for run in blocked:
+            self.order(run, "stop")
+        for run in self.live_runs("paused"):
+            meddler.order(run["id"], "resume")
         eventually(lambda: self.c.number("SELECT COUNT(*) FROM run WHERE phase = 0") == 0, 60,
                    "the end of all runs")
-        fired = 0
-        for name in names:
-            fired += self.check_grid(name)
-        self.check_runs()
+        fired = sum(self.check_grid(name) for name in names)
+        natural = self.check_runs(plans, meddler)
+        self.check_orders(meddler)
         followed = self.c.number("SELECT COUNT(*) FROM run WHERE flow_key = 'follower'")
-        led = self.c.number("SELECT COUNT(*) FROM run WHERE flow_key = 'soak-1'")
+        led = self.c.number("SELECT COUNT(*) FROM run WHERE flow_key = 'soak-1' AND status = "
+                            f"{FINISHED}")
         self.assertEqual(followed, led)
         verify = self.c.post("/api/v1/cluster/verify", timeout=60, once_timeout=30)
         self.assertEqual((verify["differences"], verify["differences_total"]), ([], 0))
-        self.say(f"{fired} instants of {len(names)} schedules, {self.SPELLS} kills")
+        verbs = collections.Counter(o.verb for o in meddler.orders if o.done)
+        self.say(f"seed {self.SEED}: {fired} instants of {len(names)} schedules, {self.SPELLS} "
+                 f"kills, {dict(verbs)}, {natural} runs ended as the model says")
+
+    # Waiting --------------------------------------------------------------------------------
+
+    WAITS = {"held": "hold", "behind": "dependency", "nobody": "no_runner_matches",
+             "event": "event"}
+
+    def begin_blocked(self):
+        """Two runs of a flow in which everything waits for what will not come."""
+        self.apply({"flow": "blocked", "overlap": "queue", "tasks": {
+            "held": self.node(hold=True), "behind": self.node(needs=["held"]),
+            "nobody": self.node(labels={"nowhere": "x"}),
+            "event": {"event": {"name": "never", "key": "x"}}}})
+        return [self.trigger("blocked"), self.trigger("blocked")]
+
+    def unexplained(self):
+        """(run, task or nothing) of all that waits and does not say why."""
+        found = set()
+        for run in self.live_runs("waiting", "running", "paused", "terminating"):
+            said = self.c.get(f"/api/v1/runs/{run['id']}/explain")
+            reasons = " ".join(said["reasons"])
+            if said["status"] in ("WAITING", "PAUSED") and "waits: " not in reasons:
+                found.add((run["id"], ""))
+            for name, task in self.tasks_of(run["id"]).items():
+                if task["status"] not in ("CREATED", "QUEUED", "RETRYING"):
+                    continue
+                why = task["waiting_for"] or {"code": "", "text": ""}
+                own = " ".join(self.c.get(f"/api/v1/tasks/{task['id']}/explain")["reasons"])
+                if not why["code"] or not why["text"] or why["text"] not in own:
+                    found.add((run["id"], name))
+        return found
+
+    def check_waiting(self, blocked):
+        """What still waits says for what; what has no reason to wait has ended."""
+        def settled():
+            held = set(blocked) | {r["id"] for r in self.live_runs("paused")}
+            return not [r for r in self.live_runs("waiting", "running", "terminating")
+                        if r["id"] not in held and r["parent_run"] not in held]
+        eventually(settled, 60, "the end of all that nobody holds", pause=0.3)
+        first = self.unexplained()
+        self.assertEqual(first and first & self.unexplained(), set())
+        tasks = self.tasks_of(blocked[0])
+        self.assertEqual({n: t["waiting_for"]["code"] for n, t in tasks.items()}, self.WAITS)
+        self.assertEqual(self.run_of(blocked[1])["status"], "WAITING")
+        self.assertIn(blocked[0], self.run_of(blocked[1])["waiting_text"])
+
+    # What it came to ------------------------------------------------------------------------
 
     def check_grid(self, name):
         """The instants from going online to the last one dealt with: each run, or missed."""
@@ -139,15 +283,53 @@ class SoakTest(FlowCase):
             self.assertEqual(missed, [], f"{name} runs all that it missed")
         return len(times)
 
-    def check_runs(self):
-        states = self.c.sql("SELECT status, COUNT(*) FROM run GROUP BY status")
-        self.assertEqual([int(s[0]) for s in states], [FINISHED], states)
-        wrong = self.c.sql("SELECT t.task_id, t.name, t.status, t.attempt FROM task t "
-                           "WHERE t.status <> 5 OR (t.kind = 'script' AND t.attempt <> 1)")
-        self.assertEqual(wrong, [], "each task ended well at its first attempt")
-        scripts = self.c.number("SELECT COUNT(*) FROM task WHERE kind = 'script'")
-        self.assertEqual(len(self.led.starts()), scripts)
+    def check_runs(self, plans, meddler):
+        """Every run against the model; returns how many ended by themselves."""
+        expected = {name: expect(plans, name) for name in plans}
+        rows = self.c.sql("SELECT run_id, flow_key, status, parent_run FROM run "
+                          "WHERE flow_key NOT IN ('follower', 'blocked')")
+        tasks = collections.defaultdict(dict)
+        for run, name, status, attempt in self.c.sql(
+                "SELECT r.run_id, t.name, t.status, t.attempt FROM run_task r JOIN task t "
+                "ON t.task_id = r.task_id"):
+            tasks[run][name] = (TASK_STATUS[int(status)], int(attempt))
+        parents = {run: parent for run, _, _, parent in rows}
+        sure, unsure = set(), set()
+        for order in meddler.orders:
+            if order.verb == "stop" and (order.done or order.unsure):
+                (sure if order.done else unsure).add(order.run)
+        natural = 0
+        for run, flow, status, parent in rows:
+            above = {run, parent} if parents.get(parent) in (None, "0") else {run, parent, parents[parent]}
+            model, status = expected[flow], STATUS[int(status)]
+            ended = (status, {n: s for n, (s, _) in tasks[run].items()},
+                     {n: a for n, (_, a) in tasks[run].items() if n in model.attempts})
+            if above & sure or (above & unsure and status == "TERMINATED"):
+                if run in sure:
+                    self.assertEqual(status, "TERMINATED", (run, flow))
+                for name, (at, attempts) in tasks[run].items():
+                    self.assertIn(at, ("FINISHED", "FAILED", "TERMINATED", "SKIPPED"))
+                    self.assertLessEqual(attempts, 1 + plans[flow][name].get("retries", 0))
+                continue
+            natural += 1
+            self.assertEqual(ended, tuple(model), f"run {run} of {flow}: {plans[flow]}")
         self.assertEqual(self.led.overlaps(), [])
+        self.assertEqual(self.led.repeated(), [])
+        return natural
+
+    def check_orders(self, meddler):
+        """Behind the answer to a stop nothing of a run was given to a runner, in a pause neither."""
+        ordered = collections.defaultdict(list)
+        for run, at in self.c.sql("SELECT r.run_id, a.dispatched_at FROM attempt a "
+                                  "JOIN run_task r ON r.task_id = a.task_id"):
+            ordered[run].append(int(at) / SECOND)
+        for order in meddler.orders:
+            if not order.done or order.verb == "resume":
+                continue
+            until = min((o.asked for o in meddler.of(order.run, "resume") if o.asked > order.asked),
+                        default=float("inf")) if order.verb == "pause" else float("inf")
+            late = [at for at in ordered[order.run] if order.answered < at < until]
+            self.assertEqual(late, [], order)
 
 
 if __name__ == "__main__":
