@@ -15,13 +15,19 @@ if(BATON_TESTS)
   include(GoogleTest)
 endif()
 
-# These two ship neither a CMake configuration nor a pkg-config file.
+# These ship no CMake configuration that can be relied on.
 find_path(ZOOKEEPER_INCLUDE_DIR zookeeper/zookeeper.h REQUIRED)
 find_library(ZOOKEEPER_LIBRARY zookeeper_mt REQUIRED)
 add_library(baton_zookeeper INTERFACE)
 target_include_directories(baton_zookeeper SYSTEM INTERFACE "${ZOOKEEPER_INCLUDE_DIR}")
 target_compile_definitions(baton_zookeeper INTERFACE THREADED)
 target_link_libraries(baton_zookeeper INTERFACE "${ZOOKEEPER_LIBRARY}" Threads::Threads)
+
+find_path(ICAL_INCLUDE_DIR libical/ical.h REQUIRED)
+find_library(ICAL_LIBRARY ical REQUIRED)
+add_library(baton_ical INTERFACE)
+target_include_directories(baton_ical SYSTEM INTERFACE "${ICAL_INCLUDE_DIR}")
+target_link_libraries(baton_ical INTERFACE "${ICAL_LIBRARY}")
 
 find_path(MYSQLCPPCONN_INCLUDE_DIR mysql_driver.h REQUIRED)
 find_library(MYSQLCPPCONN_LIBRARY mysqlcppconn REQUIRED)

@@ -56,6 +56,7 @@ VENDORS = {
     "Poco/": ["net"],
     "CLI/": ["cli"],
     "absl/": ["common/calendar"],
+    "libical/": ["flow/calendar"],
     "spdlog/": ["common/base"],
     "openssl/": ["common/base"],
     "nlohmann/": ["common/base"],

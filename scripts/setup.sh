@@ -7,7 +7,7 @@ set -euo pipefail
 build_packages=(
   build-essential cmake ninja-build ccache git pkg-config ca-certificates
   libzookeeper-mt-dev libpoco-dev libmysqlcppconn-dev libmariadb-dev libsqlite3-dev
-  libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libabsl-dev tzdata
+  libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libabsl-dev tzdata libical-dev
   prometheus-cpp-dev libssl-dev zlib1g-dev
 )
 test_packages=(

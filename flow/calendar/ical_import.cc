@@ -1,0 +1,194 @@
+#include "flow/calendar/ical_import.h"
+
+#include <libical/ical.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <set>
+
+#include "common/base/json.h"
+#include "flow/calendar/calendar_spec.h"
+
+namespace baton::flow {
+namespace {
+
+constexpr size_t kIcalBytesMax = 4 * 1024 * 1024;
+constexpr size_t kLeftOutShown = 20;
+constexpr std::chrono::years kIcalYearsMax{50};
+constexpr std::chrono::days kIcalDay{1};
+
+struct ComponentFree {
+  void operator()(icalcomponent* component) const { icalcomponent_free(component); }
+};
+using Component = std::unique_ptr<icalcomponent, ComponentFree>;
+
+CivilDay dayOf(const icaltimetype& time) {
+  return CivilDay(std::chrono::year_month_day{std::chrono::year(time.year),
+                                              std::chrono::month(static_cast<unsigned>(time.month)),
+                                              std::chrono::day(static_cast<unsigned>(time.day))});
+}
+
+CivilDay dayOf(time_t utc) {
+  return std::chrono::floor<std::chrono::days>(
+      std::chrono::local_seconds(std::chrono::seconds(utc)));
+}
+
+icaltimetype dateOf(CivilDay day) {
+  const CivilFields fields = fieldsOf(day);
+  icaltimetype time = icaltime_null_date();
+  time.year = fields.year;
+  time.month = static_cast<int>(fields.month);
+  time.day = static_cast<int>(fields.day);
+  return time;
+}
+
+std::string textOf(const char* text) { return text == nullptr ? std::string() : text; }
+
+// Days of one event go into `days`; those that are changed by another entry stay out.
+struct Spans {
+  const IcalQuestion& question;
+  const std::set<std::pair<std::string, CivilDay>>& changed;
+  std::string uid;
+  std::chrono::days length;     // Of each occurrence.
+  bool counts_changed = false;  // The event is such a change itself.
+  std::set<CivilDay>& days;
+  size_t found = 0;
+};
+
+void takeSpan(icalcomponent*, icaltime_span* span, void* data) {
+  Spans& spans = *static_cast<Spans*>(data);
+  CivilDay first = dayOf(span->start);
+  const CivilDay last = first + spans.length - kIcalDay;
+  if (!spans.counts_changed && spans.changed.contains({spans.uid, first})) return;
+  first = std::max(first, spans.question.from);
+  for (; first <= last && first < spans.question.until; first += kIcalDay) {
+    if (spans.days.size() > kCalendarDaysMax) return;
+    spans.days.insert(first);
+    ++spans.found;
+  }
+}
+
+// Rules by the hour and below have no meaning for whole days (RFC 5545, 3.3.10), and would be
+// walked through second by second.
+bool repeatsByDays(icalcomponent* event) {
+  for (icalproperty* rule = icalcomponent_get_first_property(event, ICAL_RRULE_PROPERTY);
+       rule != nullptr; rule = icalcomponent_get_next_property(event, ICAL_RRULE_PROPERTY)) {
+    switch (icalproperty_get_rrule(rule).freq) {
+      case ICAL_DAILY_RECURRENCE:
+      case ICAL_WEEKLY_RECURRENCE:
+      case ICAL_MONTHLY_RECURRENCE:
+      case ICAL_YEARLY_RECURRENCE:
+        break;
+      default:
+        return false;
+    }
+  }
+  return true;
+}
+
+// DTEND is exclusive; without it and without DURATION it is one day.
+std::chrono::days lengthOf(icalcomponent* event, CivilDay first) {
+  const icaltimetype end = icalcomponent_get_dtend(event);
+  if (icaltime_is_null_time(end) != 0 || icaltime_is_valid_time(end) == 0) return kIcalDay;
+  return std::max(kIcalDay, dayOf(end) - first);
+}
+
+bool saysWorkday(icalcomponent* event) {
+  for (icalproperty* property = icalcomponent_get_first_property(event, ICAL_X_PROPERTY);
+       property != nullptr; property = icalcomponent_get_next_property(event, ICAL_X_PROPERTY)) {
+    if (textOf(icalproperty_get_x_name(property)) == "X-APPLE-SPECIAL-DAY" &&
+        textOf(icalproperty_get_x(property)) == "ALTERNATE-WORKDAY") {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Calls `look` for every event of every calendar in the text.
+template <typename Look>
+void eachEvent(icalcomponent* root, Look look) {
+  if (icalcomponent_isa(root) == ICAL_VEVENT_COMPONENT) return look(root);
+  std::vector<icalcomponent*> inner;
+  for (icalcomponent* child = icalcomponent_get_first_component(root, ICAL_ANY_COMPONENT);
+       child != nullptr; child = icalcomponent_get_next_component(root, ICAL_ANY_COMPONENT)) {
+    const icalcomponent_kind kind = icalcomponent_isa(child);
+    if (kind == ICAL_VEVENT_COMPONENT || kind == ICAL_VCALENDAR_COMPONENT) inner.push_back(child);
+  }
+  for (icalcomponent* child : inner) eachEvent(child, look);
+}
+
+Status checkQuestion(const IcalQuestion& question) {
+  if (question.from < question.until &&
+      question.until - question.from <=
+          std::chrono::duration_cast<std::chrono::days>(kIcalYearsMax)) {
+    return {};
+  }
+  return Error::invalidArgument("the days from {} until {} are no range of at most 50 years",
+                                formatCivilDay(question.from), formatCivilDay(question.until));
+}
+
+}  // namespace
+
+Result<IcalDays> readIcal(std::string_view text, const IcalQuestion& question) {
+  RETURN_IF_ERROR(checkQuestion(question));
+  if (text.size() > kIcalBytesMax) {
+    return Error::make(ErrorCode::TooLarge, "the calendar has {} bytes, at most {} are accepted",
+                       text.size(), kIcalBytesMax);
+  }
+  const bool is_calendar = text.find("BEGIN:VCALENDAR") != text.npos;
+  icalerror_set_errors_are_fatal(0);
+  const std::string whole(text.substr(0, text.find('\0')));
+  const Component root(is_calendar ? icalparser_parse_string(whole.c_str()) : nullptr);
+  if (root == nullptr) {
+    return Error::invalidArgument("this is no iCalendar, expected BEGIN:VCALENDAR");
+  }
+  std::set<std::pair<std::string, CivilDay>> changed;
+  eachEvent(root.get(), [&](icalcomponent* event) {
+    const icaltimetype id = icalcomponent_get_recurrenceid(event);
+    if (!icaltime_is_null_time(id) && icaltime_is_valid_time(id)) {
+      changed.emplace(textOf(icalcomponent_get_uid(event)), dayOf(id));
+    }
+  });
+  IcalDays out;
+  std::set<CivilDay> holidays, workdays;
+  size_t whole_days = 0;
+  size_t left_out = 0;
+  eachEvent(root.get(), [&](icalcomponent* event) {
+    if (icalcomponent_get_status(event) == ICAL_STATUS_CANCELLED) return;
+    const std::string summary = textOf(icalcomponent_get_summary(event));
+    const icaltimetype start = icalcomponent_get_dtstart(event);
+    const bool whole_day =
+        !icaltime_is_null_time(start) && icaltime_is_valid_time(start) != 0 && start.is_date != 0;
+    if (!whole_day || !repeatsByDays(event)) {
+      if (left_out++ < kLeftOutShown) out.left_out.push_back(truncateUtf8(summary, 80));
+      return;
+    }
+    ++whole_days;
+    const bool works =
+        saysWorkday(event) || (!question.workday_text.empty() &&
+                               summary.find(question.workday_text) != std::string::npos);
+    Spans spans{.question = question,
+                .changed = changed,
+                .uid = textOf(icalcomponent_get_uid(event)),
+                .length = lengthOf(event, dayOf(start)),
+                .counts_changed = !icaltime_is_null_time(icalcomponent_get_recurrenceid(event)),
+                .days = works ? workdays : holidays};
+    icalcomponent_foreach_recurrence(event, dateOf(question.from), dateOf(question.until), takeSpan,
+                                     &spans);
+    out.events += spans.found > 0 ? 1 : 0;
+  });
+  if (whole_days == 0) {
+    return Error::invalidArgument("the calendar has no event that lasts whole days");
+  }
+  // A day that is moved is worked, whatever holiday lies around it.
+  for (const CivilDay day : workdays) holidays.erase(day);
+  if (holidays.size() + workdays.size() > kCalendarDaysMax) {
+    return Error::invalidArgument("the calendar has more than {} days", kCalendarDaysMax);
+  }
+  out.holidays.assign(holidays.begin(), holidays.end());
+  out.adjusted_workdays.assign(workdays.begin(), workdays.end());
+  return out;
+}
+
+}  // namespace baton::flow
