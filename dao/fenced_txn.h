@@ -62,6 +62,8 @@ class FencedTxn {
   // New events; one that is there already (name, key) is Corrupt.
   virtual Status insertEvents(std::span<const EventRecord> rows) = 0;
   virtual Status insertBackfills(std::span<const BackfillRecord> rows) = 0;
+  virtual Status storeCalendars(
+      std::span<const CalendarRecord> rows) = 0;  // Inserts or overwrites.
 
   // Forgets idempotency keys older than `before`, at most `limit` rows; returns how many.
   virtual Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) = 0;

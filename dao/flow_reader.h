@@ -92,6 +92,11 @@ class FlowReader {
                                                          WallTime before, uint32_t limit) = 0;
   virtual Result<std::optional<BackfillRecord>> backfill(uint64_t id) = 0;
 
+  virtual Result<std::optional<CalendarRecord>> calendar(std::string_view key) = 0;  // Not deleted.
+  // By key in rising order, `after` exclusive ("": from the first), with texts.
+  virtual Result<PageOf<CalendarRecord>> calendars(bool deleted_too, std::string_view after,
+                                                   uint32_t limit) = 0;
+
   // Recovery. Rows come in no order; `take` returns false to stop early (Cancelled).
   // Every flow, deleted ones included, with the text of its newest version unless deleted.
   virtual Status allFlows(const std::function<bool(const FlowRow&)>& take) = 0;

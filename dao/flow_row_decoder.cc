@@ -39,6 +39,18 @@ FlowRow readFlow(SqlRow& row) {
   return out;
 }
 
+CalendarRecord readCalendar(SqlRow& row) {
+  CalendarRecord out;
+  out.name = row.text(0);
+  out.version = readVersion(row, 1);
+  out.deleted = row.integer(2) != 0;
+  out.author = row.text(3);
+  out.created_at = readTime(row, 4);
+  out.updated_at = readTime(row, 5);
+  out.text = row.text(6);
+  return out;
+}
+
 Status readRun(SqlRow& row, RunRecord& out) {
   RunState& state = out.state;
   state.id = row.natural(0);

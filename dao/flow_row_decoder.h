@@ -40,4 +40,8 @@ inline constexpr std::string_view kBackfillColumns =
     "b.id,b.flow,b.parallel,b.stop_on_failure,b.total,b.principal,b.created_at";
 BackfillRecord readBackfill(SqlRow& row);
 
+inline constexpr std::string_view kCalendarColumns =
+    "c.name,c.version,c.deleted,c.author,c.created_at,c.updated_at,c.text_body";
+CalendarRecord readCalendar(SqlRow& row);
+
 }  // namespace baton::dao

@@ -147,6 +147,25 @@ Status putMissed(RowEncoder& row, const MissedRecord& m) {
   return row.endRow({.name = m.flow});
 }
 
+const BatchForm& calendarForm() {
+  static const BatchForm form{
+      .kind = BatchForm::Kind::Upsert,
+      .noun = "calendar",
+      .table = "calendar",
+      .columns = {"calendar_key", "name", "version", "deleted", "author", "created_at",
+                  "updated_at", "epoch", "batch_id", "text_body"}};
+  return form;
+}
+
+Status putCalendar(RowEncoder& row, const CalendarRecord& c) {
+  if (c.name.empty()) return Error::make(ErrorCode::Corrupt, "a calendar without a name");
+  row.name("name", c.key(), kNameCharsMax).name("name", c.name, kNameCharsMax);
+  row.natural(c.version).number(c.deleted).name("author", c.author, kNameCharsMax);
+  row.time(c.created_at).time(c.updated_at).mark();
+  row.document("text", c.text, kMediumTextBytesMax);
+  return row.endRow({.name = c.name});
+}
+
 const BatchForm& eventForm() {
   static const BatchForm form{.kind = BatchForm::Kind::Insert,
                               .noun = "event",

@@ -22,6 +22,8 @@ const BatchForm& eventForm();
 Status putEvent(RowEncoder& row, const EventRecord& event);
 const BatchForm& backfillForm();
 Status putBackfill(RowEncoder& row, const BackfillRecord& backfill);
+const BatchForm& calendarForm();
+Status putCalendar(RowEncoder& row, const CalendarRecord& calendar);
 
 // 0 for a live run, else its terminal status: column run.phase.
 int64_t phaseOf(RunStatus status);

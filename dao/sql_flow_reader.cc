@@ -105,6 +105,34 @@ Result<PageOf<FlowVersionRecord>> SqlReader::flowVersions(std::string_view key, 
   return page;
 }
 
+Result<std::optional<CalendarRecord>> SqlReader::calendar(std::string_view key) {
+  std::optional<CalendarRecord> found;
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {} FROM calendar c WHERE c.calendar_key=? AND c.deleted=0",
+                          kCalendarColumns),
+              {key}, [&](SqlRow& row) -> Status {
+                found = readCalendar(row);
+                return {};
+              }));
+  return found;
+}
+
+Result<PageOf<CalendarRecord>> SqlReader::calendars(bool deleted_too, std::string_view after,
+                                                    uint32_t limit) {
+  QueryPart query{.sql = fmt::format("SELECT {} FROM calendar c", kCalendarColumns), .values = {}};
+  Conditions where(query);
+  if (!deleted_too) where.add("c.deleted=0");
+  where.add("c.calendar_key>?", after);
+  query.sql += " ORDER BY c.calendar_key LIMIT ?";
+  query.values.push_back(int64_t{limit} + 1);
+  PageOf<CalendarRecord> page;
+  RETURN_IF_ERROR(collect(query.sql, query.values, [&](SqlRow& row) -> Status {
+    if (fits(page, limit)) page.items.push_back(readCalendar(row));
+    return {};
+  }));
+  return page;
+}
+
 // --- runs ---
 
 Result<std::optional<RunRecord>> SqlReader::run(RunId id) {

@@ -55,6 +55,9 @@ class SqlReader final : public Reader {
   Result<std::vector<EventRecord>> eventsBetween(std::string_view name, WallTime from,
                                                  WallTime before, uint32_t limit) override;
   Result<std::optional<BackfillRecord>> backfill(uint64_t id) override;
+  Result<std::optional<CalendarRecord>> calendar(std::string_view key) override;
+  Result<PageOf<CalendarRecord>> calendars(bool deleted_too, std::string_view after,
+                                           uint32_t limit) override;
   Status allFlows(const std::function<bool(const FlowRow&)>& take) override;
   Status liveRuns(const std::function<bool(const RunRecord&)>& take) override;
   Status tasksOfLiveRuns(const std::function<bool(const TaskRecord&)>& take) override;

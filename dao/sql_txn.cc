@@ -121,6 +121,10 @@ Status SqlTxn::insertBackfills(std::span<const BackfillRecord> rows) {
   return store(backfillForm(), rows, putBackfill);
 }
 
+Status SqlTxn::storeCalendars(std::span<const CalendarRecord> rows) {
+  return store(calendarForm(), rows, putCalendar);
+}
+
 Result<uint64_t> SqlTxn::purgeIdempotency(WallTime before, uint32_t limit) {
   if (!dead_.ok()) return dead_;
   CHECK(open_ != nullptr);

@@ -38,6 +38,7 @@ class SqlTxn final : public FencedTxn {
   Status storeMissed(std::span<const MissedRecord> rows) override;
   Status insertEvents(std::span<const EventRecord> rows) override;
   Status insertBackfills(std::span<const BackfillRecord> rows) override;
+  Status storeCalendars(std::span<const CalendarRecord> rows) override;
   Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) override;
   Result<uint64_t> reserveIds(std::string_view counter, uint64_t count) override;
   Status commit() override;

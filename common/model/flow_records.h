@@ -106,4 +106,17 @@ struct BackfillRecord {
   WallTime created_at{};
 };
 
+// A calendar of workdays that schedules follow.
+struct CalendarRecord {
+  std::string name;      // As last written.
+  uint32_t version = 0;  // Rises by one with each change, never given twice.
+  std::string text;      // As given: YAML or JSON; empty once it is deleted.
+  std::string author;    // Principal of the newest version.
+  WallTime created_at{};
+  WallTime updated_at{};
+  bool deleted = false;  // Name and version stay.
+
+  std::string key() const { return nameKey(name); }
+};
+
 }  // namespace baton

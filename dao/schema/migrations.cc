@@ -8,6 +8,8 @@ std::span<const std::string_view> mysqlMigration(uint32_t version) {
       return mysqlMigration1();
     case 2:
       return mysqlMigration2();
+    case 3:
+      return mysqlMigration3();
     default:
       return {};
   }
@@ -19,6 +21,8 @@ std::span<const std::string_view> sqliteMigration(uint32_t version) {
       return sqliteMigration1();
     case 2:
       return sqliteMigration2();
+    case 3:
+      return sqliteMigration3();
     default:
       return {};
   }

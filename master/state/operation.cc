@@ -30,7 +30,7 @@ bool ChangeSet::empty() const {
   return new_tasks.empty() && task_states.empty() && outputs.empty() && attempts.empty() &&
          runners.empty() && outbox.empty() && idempotency.empty() && specs.empty() &&
          flows.empty() && flow_versions.empty() && new_runs.empty() && run_states.empty() &&
-         missed.empty() && events.empty() && backfills.empty();
+         missed.empty() && events.empty() && backfills.empty() && calendars.empty();
 }
 
 // The highest set bit tells the kinds apart.
@@ -95,6 +95,7 @@ struct FlowIndex {
   std::unordered_map<RunId, size_t> new_runs;
   std::unordered_map<RunId, size_t> states;
   std::map<std::pair<std::string, WallTime>, size_t> missed;
+  std::unordered_map<std::string, size_t> calendars;
 };
 
 template <typename Row>
@@ -124,6 +125,9 @@ void mergeFlowChanges(ChangeSet& merged, FlowIndex& index, const ChangeSet& chan
   append(merged.flow_versions, changes.flow_versions);
   append(merged.events, changes.events);
   append(merged.backfills, changes.backfills);
+  for (const CalendarRecord& row : changes.calendars) {
+    putRow(merged.calendars, index.calendars, row.key(), CalendarRecord(row));
+  }
 }
 
 }  // namespace

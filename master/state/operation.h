@@ -29,6 +29,7 @@ struct ChangeSet {
   std::vector<MissedRecord> missed;
   std::vector<EventRecord> events;
   std::vector<BackfillRecord> backfills;
+  std::vector<CalendarRecord> calendars;
 
   bool empty() const;
 };

@@ -18,7 +18,8 @@ size_t countRows(const ChangeSet& changes) {
          changes.attempts.size() + changes.runners.size() + changes.outbox.size() +
          changes.idempotency.size() + changes.specs.size() + changes.flows.size() +
          changes.flow_versions.size() + changes.new_runs.size() + changes.run_states.size() +
-         changes.missed.size() + changes.events.size() + changes.backfills.size();
+         changes.missed.size() + changes.events.size() + changes.backfills.size() +
+         changes.calendars.size();
 }
 
 }  // namespace
@@ -288,6 +289,7 @@ Status StateWriter::writeOnce(const ChangeSet& changes, std::span<Operation> ope
   dao::FencedTxn& txn = **begun;
   // Runs reference flows, tasks reference runs, attempts reference tasks and the outbox references
   // both: parents first.
+  RETURN_IF_ERROR(txn.storeCalendars(changes.calendars));
   RETURN_IF_ERROR(txn.storeFlows(changes.flows));
   RETURN_IF_ERROR(txn.insertFlowVersions(changes.flow_versions));
   RETURN_IF_ERROR(txn.insertBackfills(changes.backfills));

@@ -45,6 +45,7 @@ struct FakeFlowTables {
   std::map<std::pair<WallTime, std::string>, MissedRecord> missed;  // By plan time and flow's key.
   std::map<uint64_t, EventRecord> events;
   std::map<uint64_t, BackfillRecord> backfills;
+  std::map<std::string, CalendarRecord> calendars;  // By key.
 };
 
 // What one transaction does to them.
@@ -56,6 +57,7 @@ struct FakeFlowChanges {
   std::vector<MissedRecord> missed;
   std::vector<EventRecord> events;
   std::vector<BackfillRecord> backfills;
+  std::vector<CalendarRecord> calendars;
 };
 
 using FakeRunOnce = std::tuple<std::string, RunTrigger, std::string>;
@@ -68,7 +70,8 @@ inline std::string whyRefused(const FakeFlowTables& tables, const FakeFlowChange
   for (std::string why :
        {whyUnfit(changes.flows, dao::putFlow), whyUnfit(changes.flow_versions, dao::putFlowVersion),
         whyUnfit(changes.runs, dao::putRun), whyUnfit(changes.missed, dao::putMissed),
-        whyUnfit(changes.events, dao::putEvent), whyUnfit(changes.backfills, dao::putBackfill)}) {
+        whyUnfit(changes.events, dao::putEvent), whyUnfit(changes.backfills, dao::putBackfill),
+        whyUnfit(changes.calendars, dao::putCalendar)}) {
     if (!why.empty()) return why;
   }
   for (const FlowVersionRecord& row : changes.flow_versions) {
@@ -127,6 +130,7 @@ inline void applyChanges(FakeFlowTables& tables, FakeFlowChanges& changes) {
   }
   for (EventRecord& row : changes.events) tables.events.emplace(row.id, std::move(row));
   for (BackfillRecord& row : changes.backfills) tables.backfills.emplace(row.id, std::move(row));
+  for (CalendarRecord& row : changes.calendars) tables.calendars[row.key()] = std::move(row);
 }
 
 // The flow part of a transaction: gathers rows.
@@ -152,6 +156,9 @@ class FakeFlowTxn : public dao::FencedTxn {
   }
   Status insertBackfills(std::span<const BackfillRecord> rows) override {
     return gather(flow_changes_.backfills, rows);
+  }
+  Status storeCalendars(std::span<const CalendarRecord> rows) override {
+    return gather(flow_changes_.calendars, rows);
   }
 
  protected:
@@ -188,6 +195,25 @@ class FakeFlowReader : public dao::Reader {
           continue;
         }
         put(page, rowOf(tables, flow, false), limit);
+      }
+    }));
+    return page;
+  }
+  Result<std::optional<CalendarRecord>> calendar(std::string_view key) override {
+    std::optional<CalendarRecord> found;
+    RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
+      const auto it = tables.calendars.find(std::string(key));
+      if (it != tables.calendars.end() && !it->second.deleted) found = it->second;
+    }));
+    return found;
+  }
+  Result<dao::PageOf<CalendarRecord>> calendars(bool deleted_too, std::string_view after,
+                                                uint32_t limit) override {
+    dao::PageOf<CalendarRecord> page;
+    RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
+      for (const auto& [key, calendar] : tables.calendars) {
+        if (key > after && (deleted_too || !calendar.deleted))
+          put(page, CalendarRecord(calendar), limit);
       }
     }));
     return page;

@@ -327,6 +327,41 @@ TEST_P(DaoContract, EventsArePagedByIdAndFoundByTime) {
   EXPECT_EQ(between(0, 1'000, 2), (Numbers{3, 1}));
 }
 
+// Calendars are stored whole, one row a name whatever its case, and listed by key.
+TEST_P(DaoContract, CalendarsAreStoredAndListed) {
+  FlowRows rows;
+  rows.calendars = {sampleCalendar("de", 1), sampleCalendar("Cn-workdays", 1),
+                    sampleCalendar("gone", 4)};
+  rows.calendars[2].deleted = true;
+  rows.calendars[2].text.clear();
+  commitRows(*begin(), rows);
+  CalendarRecord changed = sampleCalendar("DE", 2);
+  changed.text = std::string(1'000'000, 'x') + "🚀";
+  commitRows(*begin(), {.calendars = {changed}});
+  EXPECT_EQ(dumpCalendar(**reader_->calendar("de")), dumpCalendar(changed));
+  EXPECT_FALSE(reader_->calendar("gone")->has_value());
+  EXPECT_FALSE(reader_->calendar("nope")->has_value());
+  const auto names = [&](bool deleted_too, std::string_view after, uint32_t limit) {
+    const auto page = reader_->calendars(deleted_too, after, limit);
+    EXPECT_OK(page);
+    Texts found;
+    for (const CalendarRecord& calendar : page->items) found.push_back(calendar.name);
+    if (page->more) found.emplace_back("…");
+    return found;
+  };
+  EXPECT_EQ(names(false, "", 9), (Texts{"Cn-workdays", "DE"}));
+  EXPECT_EQ(names(true, "cn-workdays", 9), (Texts{"DE", "gone"}));
+  EXPECT_EQ(names(true, "", 2), (Texts{"Cn-workdays", "DE", "…"}));
+  EXPECT_EQ(dumpCalendar(reader_->calendars(true, "de", 1)->items.at(0)),
+            dumpCalendar(rows.calendars[2]));
+  std::string long_name;
+  for (int i = 0; i < 129; ++i) long_name += "𝄞";
+  const auto txn = begin();
+  const Status refused = storeRows(*txn, {.calendars = {sampleCalendar(long_name, 1)}});
+  EXPECT_CODE(refused, Corrupt);
+  EXPECT_NE(refused.text().find("name has 129 characters"), std::string::npos) << refused.text();
+}
+
 // What recovery loads: all flows, live runs, all of their tasks in order, backfills with work left.
 TEST_P(DaoContract, RecoveryScansOfFlows) {
   FlowRows rows;

@@ -82,6 +82,16 @@ BackfillRecord sampleBackfill(uint64_t id, const std::string& flow) {
           .created_at = wallFromMicros(71)};
 }
 
+CalendarRecord sampleCalendar(const std::string& name, uint32_t version) {
+  return {.name = name,
+          .version = version,
+          .text = "calendar: " + name + "\ndescription: \"it's ? \\\\ 🚀\"\n",
+          .author = "dan",
+          .created_at = wallFromMicros(81),
+          .updated_at = wallFromMicros(82 + version),
+          .deleted = false};
+}
+
 TaskRecord sampleRunTask(TaskId id, RunId run, const std::string& name) {
   TaskRecord task = sampleTask(id);
   task.name = name;
@@ -133,6 +143,12 @@ std::string dumpBackfill(const BackfillRecord& b) {
                      toMicros(b.created_at));
 }
 
+std::string dumpCalendar(const CalendarRecord& c) {
+  return fmt::format(
+      "calendar '{}' version {} deleted {} author '{}' created {} updated {} text {}", c.name,
+      c.version, c.deleted, c.author, toMicros(c.created_at), toMicros(c.updated_at), c.text);
+}
+
 Status storeRows(FencedTxn& txn, const FlowRows& rows) {
   RETURN_IF_ERROR(txn.storeFlows(rows.flows));
   RETURN_IF_ERROR(txn.insertFlowVersions(rows.versions));
@@ -140,6 +156,7 @@ Status storeRows(FencedTxn& txn, const FlowRows& rows) {
   RETURN_IF_ERROR(txn.insertRuns(rows.runs));
   RETURN_IF_ERROR(txn.storeMissed(rows.missed));
   RETURN_IF_ERROR(txn.insertEvents(rows.events));
+  RETURN_IF_ERROR(txn.storeCalendars(rows.calendars));
   return txn.insertTasks(rows.tasks);
 }
 

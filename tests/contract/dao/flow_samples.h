@@ -15,6 +15,7 @@ RunRecord sampleRun(RunId id, const std::string& flow);
 MissedRecord sampleMissed(const std::string& flow, int64_t plan_micros);
 EventRecord sampleEvent(uint64_t id, const std::string& name, const std::string& key);
 BackfillRecord sampleBackfill(uint64_t id, const std::string& flow);
+CalendarRecord sampleCalendar(const std::string& name, uint32_t version);
 // A task that is a part of a run.
 TaskRecord sampleRunTask(TaskId id, RunId run, const std::string& name);
 
@@ -25,6 +26,7 @@ std::string dumpRun(const RunRecord& run);
 std::string dumpMissed(const MissedRecord& missed);
 std::string dumpEvent(const EventRecord& event);
 std::string dumpBackfill(const BackfillRecord& backfill);
+std::string dumpCalendar(const CalendarRecord& calendar);
 
 // Rows of one transaction, parents first.
 struct FlowRows {
@@ -35,6 +37,7 @@ struct FlowRows {
   std::vector<MissedRecord> missed = {};
   std::vector<EventRecord> events = {};
   std::vector<TaskRecord> tasks = {};
+  std::vector<CalendarRecord> calendars = {};
 };
 // Without commit. The first error.
 Status storeRows(FencedTxn& txn, const FlowRows& rows);

@@ -76,7 +76,7 @@ TEST(FlowChanges, KeysOfDifferentThingsDiffer) {
 
 TEST(FlowChanges, EveryKindOfRowAloneIsAChange) {
   EXPECT_TRUE(ChangeSet().empty());
-  std::vector<ChangeSet> sets(8);
+  std::vector<ChangeSet> sets(9);
   sets[0].specs.emplace_back();
   sets[1].flows.emplace_back();
   sets[2].flow_versions.emplace_back();
@@ -85,6 +85,7 @@ TEST(FlowChanges, EveryKindOfRowAloneIsAChange) {
   sets[5].missed.emplace_back();
   sets[6].events.emplace_back();
   sets[7].backfills.emplace_back();
+  sets[8].calendars.emplace_back();
   for (const ChangeSet& changes : sets) EXPECT_FALSE(changes.empty());
 }
 
@@ -111,6 +112,8 @@ TEST(FlowChanges, OneRowAKeyIsLeftTheNewest) {
   third.events.resize(1);
   third.flow_versions.resize(1);
   third.backfills.resize(1);
+  first.calendars.push_back({.name = "De", .version = 1, .text = "a", .author = ""});
+  third.calendars.push_back({.name = "DE", .version = 2, .text = "b", .author = ""});
 
   const ChangeSet merged = mergeChanges(operations);
   ASSERT_EQ(merged.flows.size(), 2U);
@@ -132,6 +135,8 @@ TEST(FlowChanges, OneRowAKeyIsLeftTheNewest) {
   EXPECT_EQ(merged.events.size(), 2U);
   EXPECT_EQ(merged.flow_versions.size(), 2U);
   EXPECT_EQ(merged.backfills.size(), 2U);
+  ASSERT_EQ(merged.calendars.size(), 1U);
+  EXPECT_EQ(merged.calendars[0].version, 2U);
 }
 
 // The writer over the fake database.
