@@ -93,6 +93,7 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
       planner_(context_, flows_, runs_, run_ids_),
       flow_commands_(context_, flows_, runs_, planner_, events_, run_ids_, reads_,
                      commands_.recentKeys()),
+      calendar_commands_(context_, flows_, planner_),
       run_orders_(context_, flows_, runs_, engine_, reads_) {
   publisher_.subscribe(environment_.metrics);
   callbacker_.setEngine(engine_);
@@ -163,6 +164,7 @@ Status ActiveTerm::openGates() {
     planner_.open();
     commands_.open();
     flow_commands_.open();
+    calendar_commands_.open();
     run_orders_.open();
     if (frozen_at_us_.load() != 0) dispatcher_.freeze();
     opened->set_value();
@@ -185,6 +187,7 @@ void ActiveTerm::onStop() noexcept {
 void ActiveTerm::closeFlows() {
   run_orders_.close();
   flow_commands_.close();
+  calendar_commands_.close();
   planner_.close();
   events_.close();
 }
@@ -364,34 +367,6 @@ bool ActiveTerm::drain(BootTime deadline) {
   });
   const bool closed = inspect([this] { writer_.publish(); }, Millis(500));
   return closed && writer_.flush(deadline);
-}
-
-flow::FlowSurroundings ActiveTerm::flowSurroundings() { return {}; }
-
-void ActiveTerm::applyFlow(api::FlowApply request, std::shared_ptr<const FlowVersion> version,
-                           api::Callback<api::FlowApplied> done) {
-  const Status fits = FlowCommands::checkStorable(request, database_writer_->rowBytesMax());
-  if (!fits.ok()) return done(fits.error());
-  onFlows<api::FlowApplied>([request = std::move(request), version = std::move(version),
-                             done](FlowCommands& flows) { flows.apply(request, version, done); },
-                            done);
-}
-
-void ActiveTerm::sendEvent(api::EventSend event, api::Callback<api::EventSent> done) {
-  const bool queued =
-      dispatcher_.tryPost([this, event = std::move(event), done] { events_.send(event, done); });
-  if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
-}
-
-uint64_t ActiveTerm::liveRunsOf(const std::string& flow_key) const {
-  return static_cast<uint64_t>(
-      std::count_if(flows_.runs.begin(), flows_.runs.end(),
-                    [&](const auto& run) { return nameKey(run.second.record.flow) == flow_key; }));
-}
-
-std::string ActiveTerm::whyRunWaits(RunId id) const {
-  const auto run = flows_.runs.find(id);
-  return run == flows_.runs.end() ? std::string() : runs_.whyWaiting(run->second);
 }
 
 void ActiveTerm::onRunEnded(Operation& operation, const LiveRun& run) {

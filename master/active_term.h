@@ -12,6 +12,7 @@
 #include "flow/definition/flow_parser.h"
 #include "ha/active_service.h"
 #include "master/api/webhook_port.h"
+#include "master/flow/calendar_commands.h"
 #include "master/flow/event_desk.h"
 #include "master/flow/flow_commands.h"
 #include "master/flow/flow_state.h"
@@ -77,6 +78,14 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
     run_orders_.order(std::move(order), std::move(done));
   }
   void sendEvent(api::EventSend event, api::Callback<api::EventSent> done);
+  void applyCalendar(api::CalendarApply request, flow::ParsedCalendar parsed,
+                     api::Callback<api::CalendarApplied> done);
+  void removeCalendar(std::string name, api::Request request,
+                      api::Callback<api::CalendarView> done);
+  // Null: unknown.
+  std::shared_ptr<const WorkCalendar> calendarDays(const std::string& name) const {
+    return flows_.calendars.days(name);
+  }
   // Runs `ask` on the dispatcher thread; `done` gets Overloaded if its queue is full.
   template <typename T>
   void onFlows(std::function<void(FlowCommands&)> ask, const api::Callback<T>& done) {
@@ -174,6 +183,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   RunEngine runs_;
   Planner planner_;
   FlowCommands flow_commands_;
+  CalendarCommands calendar_commands_;
   RunOrders run_orders_;
   std::unique_ptr<RecoveryStep> recovery_;
   std::vector<std::unique_ptr<Part>> parts_;

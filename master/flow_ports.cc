@@ -1,18 +1,9 @@
 #include "master/flow_ports.h"
 
-#include "flow/definition/flow_parser.h"
 #include "master/answered_once.h"
 
 namespace baton::master {
 namespace {
-
-std::vector<api::DefinitionIssue> issuesOf(const std::vector<flow::FlowIssue>& issues) {
-  std::vector<api::DefinitionIssue> out;
-  for (const flow::FlowIssue& issue : issues) {
-    out.push_back({issue.file, issue.line, issue.column, issue.key, issue.message, issue.warning});
-  }
-  return out;
-}
 
 dao::RunFilter filterOfRuns(const api::RunListQuery& query) {
   dao::RunFilter filter;
@@ -44,6 +35,14 @@ std::string reasonText(const TaskState& state) {
 }
 
 }  // namespace
+
+std::vector<api::DefinitionIssue> issuesOf(const std::vector<flow::FlowIssue>& issues) {
+  std::vector<api::DefinitionIssue> out;
+  for (const flow::FlowIssue& issue : issues) {
+    out.push_back({issue.file, issue.line, issue.column, issue.key, issue.message, issue.warning});
+  }
+  return out;
+}
 
 FlowPorts::FlowPorts(Clock& clock, dao::Database& database, MasterPorts& master)
     : clock_(clock), master_(master), readers_(database) {}
@@ -128,10 +127,13 @@ Result<api::FlowView> FlowPorts::flow(const std::string& name, std::optional<uin
   const flow::ParsedFlow parsed = flow::parseFlow(name, view.version.text);
   if (parsed.flow && parsed.flow->schedule) {
     view.schedule = flow::scheduleText(*parsed.flow);
-    const Recurrence recurrence =
-        flow::recurrenceOf(*parsed.flow, view.record.online_since, nullptr);
+    const std::string& calendar = parsed.flow->schedule->calendar;
+    const auto days = calendar.empty() ? nullptr : term->calendarDays(calendar);
+    const Recurrence recurrence = flow::recurrenceOf(*parsed.flow, view.record.online_since, days);
     WallTime after = std::max(clock_.wallNow(), view.record.last_instant);
-    for (int i = 0; i < kInstantsShown; ++i) {
+    // Without its calendar a flow does not fire.
+    const int shown = calendar.empty() || days != nullptr ? kInstantsShown : 0;
+    for (int i = 0; i < shown; ++i) {
       const auto next = recurrence.next(after);
       if (!next) break;
       view.next_instants.push_back(after = *next);

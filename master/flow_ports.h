@@ -3,10 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "flow/definition/flow_parser.h"
 #include "master/api/flow_ports.h"
 #include "master/master_ports.h"
 
 namespace baton::master {
+
+// What was found in a definition, as the web API tells it.
+std::vector<api::DefinitionIssue> issuesOf(const std::vector<flow::FlowIssue>& issues);
 
 // Flows, runs and events as the web API sees them; the rules of MasterPorts hold.
 class FlowPorts final : public api::FlowPort, public api::RunPort, public api::EventPort {

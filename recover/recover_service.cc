@@ -11,6 +11,7 @@ namespace baton::recover {
 namespace {
 
 constexpr uint32_t kCallbackPage = 5'000;
+constexpr uint32_t kCalendarPage = 100;
 constexpr size_t kChunkTasks = 1'024;
 
 }  // namespace
@@ -92,6 +93,12 @@ Status RecoverService::takeFlows(RecoverySink& sink, RecoveryCounts& counts, std
     };
   };
   const auto done = [&](Status read) { return taken.ok() ? read : taken; };
+  for (std::string after;;) {
+    ASSIGN_OR_RETURN(const auto page, reader->calendars(true, after, kCalendarPage));
+    for (const CalendarRecord& calendar : page.items) sink.addCalendar(calendar);
+    if (!page.more) break;
+    after = page.items.back().key();
+  }
   std::unordered_map<std::string, uint32_t> newest;
   RETURN_IF_ERROR(done(reader->allFlows(each([&](const dao::FlowRow& flow) {
     ++counts.flows;

@@ -30,6 +30,7 @@ class RecoverySink {
   // In rising id order. Errors: Corrupt (a row that can't be understood).
   virtual Status addTask(RecoveredTask task) = 0;
   virtual void addCallback(const OutboxRecord& callback) = 0;
+  virtual void addCalendar(const CalendarRecord& calendar) = 0;  // Deleted ones too.
   virtual Status addFlow(const dao::FlowRow& flow) = 0;
   // A version that live runs have and that is not the newest of its flow.
   virtual Status addVersion(const FlowVersionRecord& version) = 0;

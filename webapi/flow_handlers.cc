@@ -1,7 +1,6 @@
 #include "webapi/flow_handlers.h"
 
-#include <algorithm>
-
+#include "webapi/definition_answers.h"
 #include "webapi/flow_json.h"
 #include "webapi/flow_requests.h"
 #include "webapi/list_cursor.h"
@@ -15,50 +14,9 @@ namespace baton::webapi {
 namespace {
 
 using master::api::BackfillView;
-using master::api::DefinitionIssue;
 using master::api::FlowApplied;
 using master::api::FlowApply;
 using master::api::FlowView;
-
-// "line 3, column 5: tasks.load.needs: "x" is no task of this flow"
-std::string issueText(const DefinitionIssue& issue) {
-  std::string text;
-  if (issue.line > 0) text += fmt::format("line {}, column {}: ", issue.line, issue.column);
-  if (!issue.key.empty()) text += issue.key + ": ";
-  return text + issue.message;
-}
-
-net::HttpResponse wrongDefinition(const std::vector<DefinitionIssue>& issues) {
-  const auto first = std::find_if(issues.begin(), issues.end(),
-                                  [](const DefinitionIssue& issue) { return !issue.warning; });
-  const Json json = issuesToJson(issues);
-  const size_t count = json.at("errors").size();
-  const std::string detail = fmt::format(
-      "the definition is wrong{}: {}", count > 1 ? fmt::format(" in {} places, first", count) : "",
-      issueText(first == issues.end() ? issues.front() : *first));
-  return problem(400, "invalid_definition", detail, {}, json);
-}
-
-// Version conflicts are a failed precondition; other conflicts stay what they are.
-void failApply(const Call& call, const Error& error) {
-  if (error.code() != ErrorCode::Conflict || error.field() != "version") return call.fail(error);
-  call.reply(problem(412, "version_conflict", fmt::format("{} {}", error.field(), error.message()),
-                     error.field()));
-}
-
-// Whether the first kind that is named in Accept and served here is YAML.
-bool wantsYaml(const net::HttpRequest& request) {
-  std::string_view rest = request.headers.get("Accept");
-  while (!rest.empty()) {
-    const size_t comma = rest.find(',');
-    const std::string_view kind = rest.substr(0, comma);
-    if (isYamlContentType(kind)) return true;
-    if (isJsonContentType(kind)) return false;
-    if (comma == rest.npos) break;
-    rest.remove_prefix(comma + 1);
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -134,7 +92,7 @@ void FlowHandlers::applyTo(const Call& call, FlowApply apply) {
   const bool dry_run = apply.dry_run;
   apply.text = call.takeBody();
   flows_.apply(std::move(apply), [call, dry_run, lease](Result<FlowApplied> applied) {
-    if (!applied.ok()) return failApply(call, applied.error());
+    if (!applied.ok()) return failDefinition(call, applied.error());
     if (!applied->errors.empty()) return call.reply(wrongDefinition(applied->errors));
     const bool created = applied->created && !dry_run;
     net::HttpResponse response =

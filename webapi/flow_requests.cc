@@ -19,34 +19,6 @@ constexpr size_t kPlanTimesMax = 10'000;
 constexpr std::string_view kFlowCursorMark = "f-";
 constexpr std::string_view kVersionCursorMark = "v-";
 
-// If-Match and If-None-Match as a version.
-Status readPreconditions(const net::HttpRequest& request, std::optional<uint32_t>& if_version) {
-  const std::string* match = request.headers.find("If-Match");
-  const std::string* none = request.headers.find("If-None-Match");
-  const auto wrong = [](const char* name, const std::string& value, const char* expected) {
-    return Error(ErrorCode::InvalidArgument,
-                 fmt::format("is {}, expected {}", truncateUtf8(value, 40), expected), name);
-  };
-  if (match != nullptr && none != nullptr) {
-    return Error(ErrorCode::InvalidArgument, "and If-None-Match contradict each other", "If-Match");
-  }
-  if (none != nullptr) {
-    if (*none != "*") return wrong("If-None-Match", *none, "*");
-    if_version = 0;
-  }
-  if (match == nullptr) return {};
-  constexpr const char* kExpected = "the ETag of one version, such as \"v3\"";
-  std::string_view tag = *match;
-  if (request.headers.count("If-Match") > 1 || !tag.starts_with("\"v") || !tag.ends_with('"') ||
-      tag.size() < 4) {
-    return wrong("If-Match", *match, kExpected);
-  }
-  const auto version = parseDecimal(tag.substr(2, tag.size() - 3), 1, UINT32_MAX);
-  if (!version.ok()) return wrong("If-Match", *match, kExpected);
-  if_version = static_cast<uint32_t>(*version);
-  return {};
-}
-
 void readPlanTimes(JsonReader& reader, std::vector<WallTime>& out) {
   std::vector<std::string> texts;
   reader.strings("plan_times", texts, kPlanTimesMax);
@@ -81,6 +53,33 @@ void checkInstants(JsonReader& reader, const FlowBackfill& backfill) {
 
 }  // namespace
 
+Status readPreconditions(const net::HttpRequest& request, std::optional<uint32_t>& if_version) {
+  const std::string* match = request.headers.find("If-Match");
+  const std::string* none = request.headers.find("If-None-Match");
+  const auto wrong = [](const char* name, const std::string& value, const char* expected) {
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("is {}, expected {}", truncateUtf8(value, 40), expected), name);
+  };
+  if (match != nullptr && none != nullptr) {
+    return Error(ErrorCode::InvalidArgument, "and If-None-Match contradict each other", "If-Match");
+  }
+  if (none != nullptr) {
+    if (*none != "*") return wrong("If-None-Match", *none, "*");
+    if_version = 0;
+  }
+  if (match == nullptr) return {};
+  constexpr const char* kExpected = "the ETag of one version, such as \"v3\"";
+  std::string_view tag = *match;
+  if (request.headers.count("If-Match") > 1 || !tag.starts_with("\"v") || !tag.ends_with('"') ||
+      tag.size() < 4) {
+    return wrong("If-Match", *match, kExpected);
+  }
+  const auto version = parseDecimal(tag.substr(2, tag.size() - 3), 1, UINT32_MAX);
+  if (!version.ok()) return wrong("If-Match", *match, kExpected);
+  if_version = static_cast<uint32_t>(*version);
+  return {};
+}
+
 Result<std::string> flowNameOf(const Call& call) {
   const std::string& name = call.pathParam("name");
   if (isValidName(name)) return name;
@@ -95,17 +94,19 @@ std::string versionCursorAfter(const FlowVersionRecord& version) {
   return cursorOf(kVersionCursorMark, version.version);
 }
 
+Result<std::string> definitionNameOf(const Call& call) {
+  const std::string& name = call.pathParam("name");
+  if (isValidName(name)) return name;
+  return Error(
+      ErrorCode::InvalidArgument,
+      fmt::format("is \"{}\", expected 1 to 64 of A-Z a-z 0-9 . _ -", truncateUtf8(name, 80)),
+      "name");
+}
+
 Result<FlowApply> readFlowApply(const Call& call) {
   const net::HttpRequest& request = call.request();
   FlowApply apply;
-  const std::string& name = call.pathParam("name");
-  if (!isValidName(name)) {
-    return Error(
-        ErrorCode::InvalidArgument,
-        fmt::format("is \"{}\", expected 1 to 64 of A-Z a-z 0-9 . _ -", truncateUtf8(name, 80)),
-        "name");
-  }
-  apply.name = name;
+  ASSIGN_OR_RETURN(apply.name, definitionNameOf(call));
   QueryReader reader(request);
   bool online = false;
   reader.boolean("online", online).boolean("dry_run", apply.dry_run);

@@ -20,6 +20,10 @@ Result<RunId> runIdOf(const Call& call);
 // Who asks, with the Idempotency-Key, which counts for this address and body alone.
 Result<master::api::Request> readRequest(const net::HttpRequest& request);
 
+// The {name} of the path of a PUT. Errors: InvalidArgument.
+Result<std::string> definitionNameOf(const Call& call);
+// If-Match and If-None-Match as a version; 0: there must be none.
+Status readPreconditions(const net::HttpRequest& request, std::optional<uint32_t>& if_version);
 // PUT of a definition: everything but the text.
 Result<master::api::FlowApply> readFlowApply(const Call& call);
 Result<master::api::FlowListQuery> readFlowListQuery(const net::HttpRequest& request);

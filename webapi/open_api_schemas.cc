@@ -257,7 +257,7 @@ Json openApiSchemas() {
   }
   for (const std::string_view item :
        {"Task", "Attempt", "Runner", "Host", "Takeover", "DeadCallback", "Flow", "FlowVersion",
-        "Run", "RunTask", "Missed", "Event"}) {
+        "Run", "RunTask", "Missed", "Event", "Calendar"}) {
     schemas[fmt::format("{}List", item)] = listOf(item);
   }
   return schemas;

@@ -4,6 +4,7 @@
 
 #include "common/base/log.h"
 #include "webapi/auth.h"
+#include "webapi/calendar_handlers.h"
 #include "webapi/cluster_handlers.h"
 #include "webapi/event_handlers.h"
 #include "webapi/flow_handlers.h"
@@ -48,6 +49,7 @@ struct WebServer::Parts {
         flows(ports.flows),
         runs(ports.runs),
         events(ports.events),
+        calendars(ports.calendars),
         gate(router, authenticator, ports.cluster, std::make_shared<ErrorMapper>(ports.cluster)),
         server(
             serverOptions(options),
@@ -65,6 +67,7 @@ struct WebServer::Parts {
     flows.bindTo(router);
     runs.bindTo(router);
     events.bindTo(router);
+    calendars.bindTo(router);
     cluster.bindTo(router);
     router.bind("getOpenApi",
                 [this](const Call& call) { call.reply(net::HttpResponse::json(200, document)); });
@@ -80,6 +83,7 @@ struct WebServer::Parts {
   FlowHandlers flows;
   RunHandlers runs;
   EventHandlers events;
+  CalendarHandlers calendars;
   RequestGate gate;
   net::HttpServer server;
   ClusterHandlers cluster;

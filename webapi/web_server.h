@@ -24,6 +24,7 @@ struct Ports {
   master::api::FlowPort& flows;
   master::api::RunPort& runs;
   master::api::EventPort& events;
+  master::api::CalendarPort& calendars;
 };
 
 // The REST API of a master, active or standby: router, tokens, handlers over net::HttpServer.

@@ -3,6 +3,7 @@
 #include "cli/serve/serve_common.h"
 #include "common/base/log.h"
 #include "ha/zk_failover.h"
+#include "master/calendar_ports.h"
 #include "master/flow_ports.h"
 #include "master/master_active_service.h"
 #include "master/master_ports.h"
@@ -26,12 +27,14 @@ int runMaster(const conf::MasterConfig& config, SystemClock& clock, dao::Databas
   master::MasterPorts ports(clock, database, service, metrics,
                             {config.node_id, cluster.name, cluster.guid});
   master::FlowPorts flow_ports(clock, database, ports);
-  webapi::WebServer web({ports, ports, ports, ports, ports, flow_ports, flow_ports, flow_ports},
-                        {.host = config.http.host,
-                         .port = static_cast<uint16_t>(config.http.port),
-                         .client_token = config.token,
-                         .worker_token = config.worker_token,
-                         .version = BATON_VERSION});
+  master::CalendarPorts calendar_ports(database, ports);
+  webapi::WebServer web(
+      {ports, ports, ports, ports, ports, flow_ports, flow_ports, flow_ports, calendar_ports},
+      {.host = config.http.host,
+       .port = static_cast<uint16_t>(config.http.port),
+       .client_token = config.token,
+       .worker_token = config.worker_token,
+       .version = BATON_VERSION});
   if (const Status started = web.start(); !started.ok()) {
     return failStart("master", started.error());
   }

@@ -11,6 +11,7 @@
 #include "conf/secret_file.h"
 #include "ha/local/directory_lock.h"
 #include "ha/local/local_failover.h"
+#include "master/calendar_ports.h"
 #include "master/flow_ports.h"
 #include "master/master_active_service.h"
 #include "master/master_ports.h"
@@ -102,12 +103,14 @@ Status serve(const conf::StandaloneConfig& config, Prepared& prepared, SignalWai
   master::MasterPorts ports(clock, database, service, metrics,
                             {kNode, prepared.cluster.name, prepared.cluster.guid});
   master::FlowPorts flow_ports(clock, database, ports);
-  webapi::WebServer web({ports, ports, ports, ports, ports, flow_ports, flow_ports, flow_ports},
-                        {.host = config.http.host,
-                         .port = static_cast<uint16_t>(config.http.port),
-                         .client_token = prepared.token,
-                         .worker_token = prepared.worker_token,
-                         .version = BATON_VERSION});
+  master::CalendarPorts calendar_ports(database, ports);
+  webapi::WebServer web(
+      {ports, ports, ports, ports, ports, flow_ports, flow_ports, flow_ports, calendar_ports},
+      {.host = config.http.host,
+       .port = static_cast<uint16_t>(config.http.port),
+       .client_token = prepared.token,
+       .worker_token = prepared.worker_token,
+       .version = BATON_VERSION});
   RETURN_IF_ERROR(web.start());
   const std::string address = conf::advertisedAddress(config.http, web.port());
   ha::LocalFailover failover({kNode, address, config.data_dir, BATON_VERSION, ha::failStop}, clock,

@@ -26,9 +26,9 @@ struct FlowIssue {
 
 // What is known of the surroundings of a flow; what is not known is not checked.
 struct FlowSurroundings {
-  std::set<std::string> project_params;         // Names that the project gives values to.
-  std::map<std::string, int64_t> group_limits;  // 0: nothing of the group runs.
-  std::optional<std::set<std::string>> calendars;
+  std::set<std::string> project_params;            // Names that the project gives values to.
+  std::map<std::string, int64_t> group_limits;     // 0: nothing of the group runs.
+  std::optional<std::set<std::string>> calendars;  // Keys (nameKey).
 };
 
 struct ParsedFlow {

@@ -134,9 +134,11 @@ void readSchedule(Reading& reading, const YamlEntry& entry) {
     reader.failKey("count", "has no meaning with at, which fires once");
   }
   if (reader.name("calendar", spec.calendar) && reading.surroundings.calendars &&
-      reading.surroundings.calendars->count(spec.calendar) == 0) {
-    reader.fail(*reader.take("calendar"),
-                fmt::format("\"{}\" is no calendar that is known here", spec.calendar));
+      reading.surroundings.calendars->count(nameKey(spec.calendar)) == 0) {
+    reader.fail(
+        *reader.take("calendar"),
+        fmt::format("\"{}\" is no calendar that is known here; `baton calendar apply` stores one",
+                    spec.calendar));
   }
   if (reader.choice("off_day", spec.off_day, kOffDayWords) && !reader.has("calendar")) {
     reader.failKey("off_day", "has a meaning only with a calendar");

@@ -125,6 +125,49 @@ class FlowPort {
                                                      uint32_t limit) = 0;
 };
 
+struct CalendarApply {
+  std::string name;                    // Of the path; empty: that of the text.
+  std::string text;                    // YAML or JSON.
+  std::optional<uint32_t> if_version;  // Only if this is the newest; 0: only if there is none.
+  bool dry_run = false;
+  Request request = {};
+};
+
+// A calendar as read: days as texts, ranges of days as "2026-10-01..2026-10-07".
+struct CalendarView {
+  CalendarRecord record;
+  std::string description;
+  std::vector<std::string> workdays;  // "mon", …
+  std::vector<std::string> holidays;
+  std::vector<std::string> adjusted_workdays;
+  uint64_t holiday_count = 0;
+  uint64_t adjusted_count = 0;
+  std::string last_day;  // Behind it the week alone counts; empty: it has the week alone.
+};
+
+struct CalendarApplied {
+  // Not empty: refused, and nothing else here is set. Then all that was found, warnings too.
+  std::vector<DefinitionIssue> errors;
+  std::vector<DefinitionIssue> warnings;
+  CalendarView calendar;
+  bool created = false;
+  bool changed = false;
+  std::vector<std::string> changes;  // In words.
+  uint64_t flows = 0;                // That follow it, and were planned anew if it changed.
+};
+
+class CalendarPort {
+ public:
+  virtual ~CalendarPort() = default;
+  // As FlowPort::apply.
+  virtual void apply(CalendarApply request, Callback<CalendarApplied> done) = 0;
+  // Errors: NotFound, Conflict (flows follow it).
+  virtual void remove(std::string name, Request request, Callback<CalendarView> done) = 0;
+  virtual Result<CalendarView> calendar(const std::string& name) = 0;
+  // By name, `after` is the last key of the page before.
+  virtual Result<ListOf<CalendarView>> calendars(const std::string& after, uint32_t limit) = 0;
+};
+
 // A run as read, and why it or its nodes wait.
 struct RunView {
   RunRecord record;

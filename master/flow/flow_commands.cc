@@ -43,13 +43,13 @@ FlowCommands::FlowCommands(TermContext& context, FlowState& flows, RunEngine& ru
       reads_(reads),
       recent_keys_(recent_keys) {}
 
-Status FlowCommands::checkStorable(const api::FlowApply& request, size_t row_bytes_max) {
-  const Status fits = dao::checkSpecFits(request.text, row_bytes_max);
+Status FlowCommands::checkStorable(const std::string& text, size_t row_bytes_max) {
+  const Status fits = dao::checkSpecFits(text, row_bytes_max);
   if (fits.ok()) return fits;
   return Error::make(ErrorCode::TooLarge,
                      "the definition has {} bytes, which is more than the database takes in one "
                      "row (max_allowed_packet)",
-                     request.text.size());
+                     text.size());
 }
 
 Status FlowCommands::admissible() const {
@@ -95,7 +95,7 @@ Result<api::FlowApplied> FlowCommands::apply(Operation& operation, const api::Fl
                  "version");
   }
   if (spec.schedule && !spec.schedule->calendar.empty() &&
-      (!flows_.calendars || flows_.calendars(spec.schedule->calendar) == nullptr)) {
+      flows_.calendars.days(spec.schedule->calendar) == nullptr) {
     return Error(ErrorCode::InvalidArgument,
                  fmt::format("there is no calendar {}", spec.schedule->calendar),
                  "schedule.calendar");

@@ -28,7 +28,7 @@ class FlowCommands {
                EventDesk& events, IdAllocator& run_ids, ReadWorker& reads, RecentKeys& recent_keys);
 
   // Whether the database takes the text; any thread. Errors: TooLarge.
-  static Status checkStorable(const api::FlowApply& request, size_t row_bytes_max);
+  static Status checkStorable(const std::string& text, size_t row_bytes_max);
 
   // `version` was made of request.text and has no number yet. A definition that means the same as
   // the newest version makes none, so a repetition changes nothing, whatever if_version says. With

@@ -18,7 +18,7 @@ std::shared_ptr<const FlowVersion> FlowState::newestOf(LiveFlow& flow) {
   if (flow.newest != nullptr && flow.newest->spec.schedule && !flow.recurrence) {
     const std::string& name = flow.newest->spec.schedule->calendar;
     std::shared_ptr<const WorkCalendar> calendar;
-    if (calendars && !name.empty()) calendar = calendars(name);
+    if (!name.empty()) calendar = calendars.days(name);
     if (!name.empty() && calendar == nullptr) {
       // Never on days that may be off.
       logError("calendar_unknown", field("flow", flow.record.name), field("calendar", name));

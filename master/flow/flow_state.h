@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "common/base/clock.h"
 #include "common/calendar/misfire.h"
 #include "common/model/flow_records.h"
+#include "master/flow/calendar_book.h"
 #include "master/flow/flow_version.h"
 #include "master/flow/run_progress.h"
 
@@ -66,8 +66,7 @@ struct FlowState {
   // The newest version of a flow, read at the first need: a takeover with 100,000 flows must not
   // wait for that. Null: deleted, or it can't be read any more (told in the log once).
   std::shared_ptr<const FlowVersion> newestOf(LiveFlow& flow);
-  // Calendars by name, for recurrences; null: unknown.
-  std::function<std::shared_ptr<const WorkCalendar>(const std::string&)> calendars;
+  CalendarBook calendars;  // For recurrences.
 
   LiveFlow* findFlow(const std::string& key) {
     const auto it = flows.find(key);

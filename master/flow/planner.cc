@@ -73,6 +73,23 @@ void Planner::plan(LiveFlow& flow) {
   if (open_ && !due_.empty() && due_.begin()->second == record.key()) arm(now);
 }
 
+bool Planner::replan(LiveFlow& flow) {
+  FlowRecord& record = flow.record;
+  flow.recurrence.reset();
+  if (record.deleted || !record.online) return false;
+  leave(flow);
+  const WallTime now = context_.clock.wallNow();
+  const bool due = record.next_at != WallTime{} && record.next_at <= now;
+  // A day of the past that becomes a workday is not made up for.
+  if (!due) record.last_instant = std::max(record.last_instant, now);
+  record.next_at = {};
+  if (!read(flow)) return true;
+  record.next_at = nextOf(flow);
+  enter(flow);
+  if (open_) lookAgain({});
+  return true;
+}
+
 void Planner::giveUp(Operation& operation, LiveFlow& flow, std::string_view reason) {
   FlowRecord& record = flow.record;
   if (record.deleted || !record.online) return;

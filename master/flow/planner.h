@@ -35,6 +35,9 @@ class Planner {
   // already say so. Sets the recurrence, next_at (later than now) and last_instant; the caller
   // stores the record.
   void plan(LiveFlow& flow);
+  // The flow's calendar has changed: sets the recurrence and next_at. What is due and not begun,
+  // and what was missed, goes by the new calendar as well. False: the flow is not online.
+  bool replan(LiveFlow& flow);
   // Before that: what has not been begun of the flow's instants up to now will not be, and becomes
   // missed rows of that reason, the oldest 10,000.
   void giveUp(Operation& operation, LiveFlow& flow, std::string_view reason);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "master/flow/calendar_commands.h"
 #include "master/flow/flow_commands.h"
 #include "master/flow/run_orders.h"
 #include "master/host/watchdog.h"
@@ -69,6 +70,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
         runs(context, flows, engine, events, run_ids, *this),
         planner(context, flows, runs, run_ids),
         flow_commands(context, flows, runs, planner, events, run_ids, reads, commands.recentKeys()),
+        calendar_commands(context, flows, planner),
         run_orders(context, flows, runs, engine, reads) {
     engine.setRunListener(runs);
     events.setEngine(engine);
@@ -113,10 +115,12 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
     planner.open();
     commands.open();
     flow_commands.open();
+    calendar_commands.open();
     run_orders.open();
   }
   void close() {
     run_orders.close();
+    calendar_commands.close();
     flow_commands.close();
     commands.close();
     planner.close();
@@ -194,6 +198,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
   master::RunEngine runs;
   master::Planner planner;
   master::FlowCommands flow_commands;
+  master::CalendarCommands calendar_commands;
   master::RunOrders run_orders;
 };
 

@@ -275,6 +275,8 @@ net::HttpRequest ApiClient::toHttp(const ApiRequest& request) const {
   if (!request.idempotency_key.empty()) {
     http.headers.add("Idempotency-Key", request.idempotency_key);
   }
+  if (!request.if_match.empty()) http.headers.add("If-Match", request.if_match);
+  if (!request.if_none_match.empty()) http.headers.add("If-None-Match", request.if_none_match);
   http.body = request.body;
   return http;
 }

@@ -23,6 +23,8 @@ struct ApiRequest {
   std::string content_type = "application/json";
   std::string accept = "application/json";
   std::string idempotency_key;  // Sent with every repetition; empty: none.
+  std::string if_match;         // Header of that name; empty: none.
+  std::string if_none_match;    // The same.
   // True if the request does no harm when it is carried out twice: then it is repeated after a
   // lost answer too. False: it is sent only to a master that has just said that it leads, and a
   // lost answer is an error.

@@ -368,8 +368,9 @@ TEST_F(FlowCommandsTest, AClosedGateTakesNothing) {
 TEST_F(FlowCommandsTest, ADefinitionThatNoRowHoldsIsRefusedBefore) {
   FlowApply request;
   request.text = std::string(5'000, '"');
-  EXPECT_TRUE(master::FlowCommands::checkStorable(request, SIZE_MAX).ok());
-  EXPECT_EQ(master::FlowCommands::checkStorable(request, 8'000).error().code(), Code::TooLarge);
+  EXPECT_TRUE(master::FlowCommands::checkStorable(request.text, SIZE_MAX).ok());
+  EXPECT_EQ(master::FlowCommands::checkStorable(request.text, 8'000).error().code(),
+            Code::TooLarge);
 }
 
 }  // namespace

@@ -27,6 +27,9 @@ class Sink final : public RecoverySink {
   Status addVersion(const FlowVersionRecord& version) override {
     return note(fmt::format("version {} {}", version.flow, version.version));
   }
+  void addCalendar(const CalendarRecord& calendar) override {
+    (void)note(fmt::format("calendar {}", calendar.name));
+  }
   void addBackfill(const BackfillRecord& backfill) override {
     (void)note(fmt::format("backfill {}", backfill.id));
   }

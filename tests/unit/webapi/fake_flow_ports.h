@@ -75,6 +75,40 @@ class FakeFlows final : public master::api::FlowPort {
   std::tuple<std::string, uint32_t, uint32_t> versions_asked;
 };
 
+class FakeCalendars final : public master::api::CalendarPort {
+ public:
+  void apply(master::api::CalendarApply request,
+             master::api::Callback<master::api::CalendarApplied> done) override {
+    applies.push_back(std::move(request));
+    fail ? done(*fail) : done(applied);
+  }
+  void remove(std::string name, master::api::Request request,
+              master::api::Callback<master::api::CalendarView> done) override {
+    removed.emplace_back(std::move(name), std::move(request));
+    fail ? done(*fail) : done(view);
+  }
+  Result<master::api::CalendarView> calendar(const std::string& name) override {
+    asked = name;
+    if (fail) return *fail;
+    return view;
+  }
+  Result<master::api::ListOf<master::api::CalendarView>> calendars(const std::string& after,
+                                                                   uint32_t limit) override {
+    list_asked = {after, limit};
+    if (fail) return *fail;
+    return list;
+  }
+
+  std::optional<Error> fail;
+  master::api::CalendarApplied applied;
+  master::api::CalendarView view;
+  master::api::ListOf<master::api::CalendarView> list;
+  std::vector<master::api::CalendarApply> applies;
+  std::vector<std::pair<std::string, master::api::Request>> removed;
+  std::string asked;
+  std::pair<std::string, uint32_t> list_asked;
+};
+
 class FakeRuns final : public master::api::RunPort {
  public:
   void order(master::api::RunOrder order, master::api::Callback<RunRecord> done) override {

@@ -37,7 +37,7 @@ class WebTest : public ::testing::Test {
   }
 
   Ports ports() {
-    return {tasks_, heartbeats_, hosts_, cluster_, callbacks_, flows_, runs_, events_};
+    return {tasks_, heartbeats_, hosts_, cluster_, callbacks_, flows_, runs_, events_, calendars_};
   }
 
   // Sends with exactly these fields (no token unless it is among them).
@@ -99,6 +99,7 @@ class WebTest : public ::testing::Test {
   FakeCluster cluster_;
   FakeCallbacks callbacks_;
   FakeFlows flows_;
+  FakeCalendars calendars_;
   FakeRuns runs_;
   FakeEvents events_;
   net::HttpClient client_;

@@ -1,0 +1,145 @@
+#include "master/flow/calendar_commands.h"
+
+#include <algorithm>
+
+#include "common/base/log.h"
+
+namespace baton::master {
+namespace {
+
+constexpr size_t kCalendarsMax = 1'000;
+constexpr size_t kFollowersShown = 5;
+
+// A definition that names a calendar has the word in it, as it stands or with an escape.
+bool mayNameCalendar(const std::string& text) {
+  return text.find("calendar") != std::string::npos || text.find('\\') != std::string::npos;
+}
+
+}  // namespace
+
+api::CalendarView viewOfCalendar(const CalendarRecord& record, const flow::CalendarSpec& spec) {
+  api::CalendarView view;
+  view.record = record;
+  view.description = spec.description;
+  view.workdays = flow::workdayWords(spec);
+  view.holidays = flow::dayRanges(spec.holidays);
+  view.adjusted_workdays = flow::dayRanges(spec.adjusted_workdays);
+  view.holiday_count = spec.holidays.size();
+  view.adjusted_count = spec.adjusted_workdays.size();
+  if (const auto last = spec.lastDay()) view.last_day = formatCivilDay(*last);
+  return view;
+}
+
+Status CalendarCommands::admissible() const {
+  if (!open_) return Error(ErrorCode::NotActive, "this master does not take commands yet");
+  return context_.writer.acceptance();
+}
+
+std::vector<LiveFlow*> CalendarCommands::followersOf(const std::string& key) {
+  std::vector<LiveFlow*> followers;
+  for (auto& [flow_key, flow] : flows_.flows) {
+    if (flow.record.deleted) continue;
+    if (flow.newest == nullptr && !mayNameCalendar(flow.text)) continue;
+    const auto version = flows_.newestOf(flow);
+    if (version == nullptr || !version->spec.schedule) continue;
+    if (nameKey(version->spec.schedule->calendar) == key) followers.push_back(&flow);
+  }
+  return followers;
+}
+
+void CalendarCommands::apply(const api::CalendarApply& request, flow::ParsedCalendar parsed,
+                             const api::Callback<api::CalendarApplied>& done) {
+  if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
+  Operation operation;
+  auto applied = apply(operation, request, parsed);
+  operation.then([done, applied = std::move(applied)] { done(applied); });
+  context_.writer.submit(std::move(operation));
+}
+
+Result<api::CalendarApplied> CalendarCommands::apply(Operation& operation,
+                                                     const api::CalendarApply& request,
+                                                     flow::ParsedCalendar& parsed) {
+  flow::CalendarSpec& spec = *parsed.calendar;
+  const auto known = flows_.calendars.find(spec.name);
+  const bool there = known != nullptr && !known->record.deleted;
+  api::CalendarApplied applied;
+  applied.created = !there;
+  applied.changed = !there || known->days == nullptr || !(known->spec == spec);
+  if (there && known->days != nullptr) applied.changes = flow::diffCalendars(known->spec, spec);
+  const uint32_t newest = there ? known->record.version : 0;
+  if (request.if_version && *request.if_version != newest && applied.changed) {
+    return Error(ErrorCode::Conflict,
+                 newest == 0 ? fmt::format("there is no calendar {}, and version {} was expected",
+                                           spec.name, *request.if_version)
+                             : fmt::format("calendar {} is at version {}, and {} was expected",
+                                           spec.name, newest, *request.if_version),
+                 "version");
+  }
+  if (!there && flows_.calendars.keys().size() >= kCalendarsMax) {
+    return Error::make(ErrorCode::Overloaded, "there are {} calendars, no more are kept",
+                       kCalendarsMax);
+  }
+  const auto followers = followersOf(nameKey(spec.name));
+  applied.flows = followers.size();
+  const WallTime now = context_.clock.wallNow();
+  CalendarRecord record;
+  if (known != nullptr) record = known->record;
+  if (applied.changed) {
+    if (!there) record.created_at = now;
+    record.name = spec.name;
+    record.version += 1;
+    record.deleted = false;
+    record.text = request.text;
+    record.author = request.request.principal;
+    record.updated_at = now;
+  }
+  applied.calendar = viewOfCalendar(record, spec);
+  if (request.dry_run || !applied.changed) return applied;
+  flows_.calendars.put({record, std::move(spec), std::move(parsed.days)});
+  operation.changes.calendars.push_back(record);
+  for (LiveFlow* flow : followers) {
+    if (planner_.replan(*flow)) operation.store(flow->record);
+  }
+  logInfo("calendar_applied", field("calendar", record.name), field("version", record.version),
+          field("flows", followers.size()), field("epoch", context_.epoch()));
+  return applied;
+}
+
+void CalendarCommands::remove(const std::string& name, const api::Request& request,
+                              const api::Callback<api::CalendarView>& done) {
+  if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
+  Operation operation;
+  auto removed = remove(operation, name, request.principal);
+  operation.then([done, removed = std::move(removed)] { done(removed); });
+  context_.writer.submit(std::move(operation));
+}
+
+Result<api::CalendarView> CalendarCommands::remove(Operation& operation, const std::string& name,
+                                                   const std::string& principal) {
+  const auto known = flows_.calendars.find(name);
+  if (known == nullptr || known->record.deleted) {
+    return Error::notFound("there is no calendar {}", truncateUtf8(name, 64));
+  }
+  CalendarRecord record = known->record;
+  const auto followers = followersOf(record.key());
+  if (!followers.empty()) {
+    std::string names;
+    for (size_t i = 0; i < followers.size() && i < kFollowersShown; ++i) {
+      names += (i == 0 ? "" : ", ") + followers[i]->record.name;
+    }
+    const size_t more = followers.size() - std::min(followers.size(), kFollowersShown);
+    if (more > 0) names += fmt::format(" and {} more", more);
+    return Error::conflict("calendar {} is followed by {}; give them another one first",
+                           record.name, names);
+  }
+  record.deleted = true;
+  record.text.clear();
+  record.author = principal;
+  record.updated_at = context_.clock.wallNow();
+  flows_.calendars.put({record, {}, nullptr});
+  operation.changes.calendars.push_back(record);
+  logInfo("calendar_deleted", field("calendar", record.name), field("epoch", context_.epoch()));
+  return viewOfCalendar(record, {});
+}
+
+}  // namespace baton::master

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "master/api/flow_ports.h"
+#include "master/flow/flow_state.h"
+#include "master/flow/planner.h"
+#include "master/term_context.h"
+
+namespace baton::master {
+
+// How a calendar is shown.
+api::CalendarView viewOfCalendar(const CalendarRecord& record, const flow::CalendarSpec& spec);
+
+// What people ask of calendars. A change and the new next instants of all online flows that follow
+// the calendar are one operation, so no master plans by half of it. Dispatcher thread only.
+class CalendarCommands {
+ public:
+  // All outlive this.
+  CalendarCommands(TermContext& context, FlowState& flows, Planner& planner)
+      : context_(context), flows_(flows), planner_(planner) {}
+
+  // `parsed` was read of request.text and nothing is wrong with it. A calendar that means the same
+  // as the stored one changes nothing. Errors: Conflict (if_version; field "version"), Overloaded
+  // (more than 1,000 calendars).
+  void apply(const api::CalendarApply& request, flow::ParsedCalendar parsed,
+             const api::Callback<api::CalendarApplied>& done);
+  // Errors: NotFound, Conflict (flows follow it; names them).
+  void remove(const std::string& name, const api::Request& request,
+              const api::Callback<api::CalendarView>& done);
+
+  void open() { open_ = true; }
+  void close() { open_ = false; }
+
+ private:
+  Status admissible() const;
+  // The flows that follow the calendar now. Definitions that nobody needed yet are read if their
+  // text may name one.
+  std::vector<LiveFlow*> followersOf(const std::string& key);
+  Result<api::CalendarApplied> apply(Operation& operation, const api::CalendarApply& request,
+                                     flow::ParsedCalendar& parsed);
+  Result<api::CalendarView> remove(Operation& operation, const std::string& name,
+                                   const std::string& principal);
+
+  TermContext& context_;
+  FlowState& flows_;
+  Planner& planner_;
+  bool open_ = false;
+};
+
+}  // namespace baton::master
