@@ -74,6 +74,7 @@ int run(const std::vector<std::string>& arguments, const Programs& programs,
   addRunCommands(app, tree);
   addEventCommands(app, tree);
   addScheduleCommands(app, tree);
+  addCalendarCommands(app, tree);
   addClusterCommands(app, tree, programs);
   addConfigCommands(app, tree);
   addProgramCommands(app, tree, programs);

@@ -28,6 +28,7 @@ void addProgramCommands(CLI::App& app, CommandTree& tree, const Programs& progra
 void addConfigCommands(CLI::App& app, CommandTree& tree);
 void addScheduleCommands(CLI::App& app, CommandTree& tree);
 void addFlowCommands(CLI::App& app, CommandTree& tree);
+void addCalendarCommands(CLI::App& app, CommandTree& tree);
 void addRunCommands(CLI::App& app, CommandTree& tree);
 void addEventCommands(CLI::App& app, CommandTree& tree);  // And those of missed instants.
 

@@ -1,5 +1,6 @@
 #include "cli/flow_actions.h"
 
+#include "cli/confirm.h"
 #include "cli/exit_code.h"
 #include "cli/flow_queries.h"
 #include "cli/options.h"
@@ -7,18 +8,6 @@
 #include "common/base/duration_text.h"
 
 namespace baton::cli {
-namespace {
-
-// Asks the person at the terminal.
-bool confirm(Session& session, const std::string& question) {
-  session.err() << question << " [y/N] " << std::flush;
-  std::string answer;
-  std::getline(session.in(), answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
-
-}  // namespace
-
 int flowSetOnline(Session& session, const std::vector<std::string>& names, bool online) {
   int code = kExitOk;
   for (const std::string& name : names) {
@@ -38,14 +27,12 @@ int flowSetOnline(Session& session, const std::vector<std::string>& names, bool 
 }
 
 int flowDelete(Session& session, const std::string& name, bool yes) {
-  if (!yes && !session.terminal()) {
-    return session.fail(
-        Error::invalidArgument("nobody can be asked whether flow {} is to be deleted; -y says yes",
-                               truncateUtf8(name, 80)));
-  }
-  const std::string question = fmt::format(
-      "Delete flow {} with its schedule, and stop its runs that wait or run?", printable(name));
-  if (!yes && !confirm(session, question)) {
+  const auto wanted =
+      confirmed(session, yes, fmt::format("flow {} is to be deleted", truncateUtf8(name, 80)),
+                fmt::format("Delete flow {} with its schedule, and stop its runs that wait or run?",
+                            printable(name)));
+  if (!wanted.ok()) return session.fail(wanted.error());
+  if (!*wanted) {
     session.err() << "baton: not deleted\n";
     return kExitFailure;
   }

@@ -25,6 +25,7 @@ class FakeCluster {
     std::string body;
     std::string log_size{};  // X-Baton-Log-Size; empty: none.
     std::string problem{};   // Whole body of a refusal; empty: one with `body` as its code.
+    std::string etag{};      // ETag; empty: none.
   };
 
   FakeCluster()
@@ -85,6 +86,7 @@ class FakeCluster {
     }
     net::HttpResponse response = net::HttpResponse::json(answer.status, answer.body);
     if (!answer.log_size.empty()) response.headers.add("X-Baton-Log-Size", answer.log_size);
+    if (!answer.etag.empty()) response.headers.add("ETag", answer.etag);
     return response;
   }
 
