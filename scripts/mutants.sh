@@ -33,6 +33,8 @@ table=(
   "planner_moves_on_before_row|unit_master|PlannerGapTest.ACrashBetweenAnyTwoCommitsChangesNothing"
   "planner_no_unique_key|unit_master|PlannerTest.WhatWasBegunComesNoMore*"
   "compensation_before_current|unit_master|PlannerGapTest.WhatIsDueNowGoesBeforeTheBacklog"
+  "join_counted_twice|unit_master|RunProgressTest.*"
+  "overlap_ignored|unit_master|RunEngineTest.QueuedRuns*:RunEngineTest.Overlap*:RunEngineTest.ParallelRuns*"
   "old_epoch_accepted|unit_worker|RunnerTest.*"
   "journal_off|unit_worker|JournalTest.*"
   "leftovers_not_killed|integration_worker|*"
