@@ -6,7 +6,15 @@ of a sub-flow, "noop": does nothing}}; what is left out is 0, none or false."""
 
 import collections
 
-Expected = collections.namedtuple("Expected", "status tasks attempts")
+class Expected(collections.namedtuple("Expected", "status ended")):
+    """Status of the run, and {task: (how it ended, attempts)}; PASSED: disabled, as if well."""
+
+    def shown(self, plan):
+        """(status of the run, {task: status}, {task that takes a runner: attempts})."""
+        return (self.status,
+                {t: "SKIPPED" if s == "PASSED" else s for t, (s, _) in self.ended.items()},
+                {t: n for t, (_, n) in self.ended.items()
+                 if not plan[t].get("noop") and not plan[t].get("part")})
 
 ALWAYS = 1000
 
@@ -20,38 +28,55 @@ def _met(kind, upstream, status):
             or (status == "PASSED"))
 
 
-def expect(plans, name):
-    """Expected(status of the run, {task: status}, {task: attempts}) of a run that nobody touches;
-    attempts are those of tasks that take a runner."""
+def _run(plans, name, before, again):
+    """The tasks in `again` run (again), the others stay as `before` says."""
     plan = plans[name]
-    statuses, attempts = {}, {}
+    ended = {}
 
     def status_of(task):
-        if task not in statuses:
+        if task not in ended:
             spec = plan[task]
-            needs = spec.get("needs", {})
-            met = all([_met(kind, plan[up], status_of(up)) for up, kind in needs.items()])
-            if not spec.get("noop") and not spec.get("part"):
-                attempts[task] = 0
-            if not met:
-                statuses[task] = "SKIPPED"
+            met = all([_met(kind, plan[up], status_of(up))
+                       for up, kind in spec.get("needs", {}).items()])
+            status, attempts = before[task]
+            if task not in again:
+                pass
+            elif not met:
+                status = "SKIPPED"
             elif spec.get("disabled"):
-                statuses[task] = "PASSED"
+                status = "PASSED"
             elif spec.get("part"):
-                statuses[task] = expect(plans, spec["part"]).status
+                status = expect(plans, spec["part"]).status
             elif spec.get("noop"):
-                statuses[task] = "FINISHED"
+                status = "FINISHED"
             else:
-                allowed, fails = 1 + spec.get("retries", 0), spec.get("fails", 0)
-                attempts[task] = min(fails + 1, allowed)
-                statuses[task] = "FINISHED" if fails < allowed else "FAILED"
-        return statuses[task]
+                # Attempts go on counting, the retries begin anew.
+                last, well = attempts + 1 + spec.get("retries", 0), spec.get("fails", 0) + 1
+                status = "FINISHED" if well <= last else "FAILED"
+                attempts = min(max(well, attempts + 1), last)
+            ended[task] = (status, attempts)
+        return ended[task][0]
 
     for task in plan:
         status_of(task)
-    failed = any(statuses[t] == "FAILED" and not plan[t].get("ignore") for t in plan)
-    shown = {t: "SKIPPED" if s == "PASSED" else s for t, s in statuses.items()}
-    return Expected("FAILED" if failed else "FINISHED", shown, attempts)
+    failed = any(ended[t][0] == "FAILED" and not plan[t].get("ignore") for t in plan)
+    return Expected("FAILED" if failed else "FINISHED", ended)
+
+
+def expect(plans, name):
+    """What a run comes to that nobody touches."""
+    return _run(plans, name, dict.fromkeys(plans[name], ("SKIPPED", 0)), set(plans[name]))
+
+
+def expect_rerun(plans, name, before, scope):
+    """What it comes to when it had ended as `before` and is run again: "all", or what "failed" in
+    a way that matters and all behind that."""
+    plan = plans[name]
+    again = {t for t, spec in plan.items() if scope == "all" or
+             (before.ended[t][0] == "FAILED" and not spec.get("ignore"))}
+    while more := {t for t, spec in plan.items() if again & set(spec.get("needs", {}))} - again:
+        again |= more
+    return _run(plans, name, before.ended, again)
 
 
 def random_plan(dice, parts):

@@ -10,7 +10,7 @@ import unittest
 
 from baton_cluster import DrillCase, eventually, long_run
 from flow_calls import FlowCalls
-from flow_model import ALWAYS, expect, random_plan
+from flow_model import ALWAYS, expect, expect_rerun, random_plan
 
 STATUS = ["WAITING", "RUNNING", "PAUSED", "TERMINATING", "FINISHED", "FAILED", "TERMINATED",
           "SKIPPED"]
@@ -18,6 +18,7 @@ FINISHED = STATUS.index("FINISHED")
 TASK_STATUS = ["CREATED", "QUEUED", "DISPATCHED", "RUNNING", "CALLBACK", "FINISHED", "FAILED",
                "SKIPPED", "TERMINATING", "TERMINATED", "RETRYING"]
 SECOND = 1_000_000
+FOLLOWED = "soak-1"  # Another flow follows this one.
 
 
 class FlowCase(FlowCalls, DrillCase):
@@ -81,9 +82,12 @@ class FlowTest(FlowCase):
 
 
 class Meddler(threading.Thread):
-    """Stops, pauses and resumes runs at random while masters die; remembers what was answered."""
+    """Stops, pauses, resumes and reruns runs at random while masters die; remembers the answers."""
 
-    Order = collections.namedtuple("Order", "run verb asked answered done unsure")
+    Order = collections.namedtuple("Order", "run verb scope asked answered done unsure")
+
+    FITTING = {"stop": ("running", "paused", "waiting"), "pause": ("running",),
+               "resume": ("paused",), "rerun": ("finished", "failed", "terminated")}
 
     def __init__(self, case, seed, pause):
         super().__init__(daemon=True)
@@ -95,11 +99,10 @@ class Meddler(threading.Thread):
     def run(self):
         try:
             while not self._ended.wait(self._dice.uniform(0.2, 1.8) * self._pause):
-                live = self._case.live_runs("running", "paused", "waiting")
-                live = [r for r in live if r["flow"].startswith("soak-")]
-                paused = [r for r in live if r["status"] == "PAUSED"]
-                verb = self._dice.choice(("stop", "pause", "pause", "resume"))
-                if among := paused if verb == "resume" else live:
+                verb = self._dice.choice(("stop", "pause", "pause", "resume", "rerun"))
+                among = [r for r in self._case.runs_in(*self.FITTING[verb])
+                         if r["flow"].startswith("soak-") and r["flow"] != FOLLOWED]
+                if among:
                     self.order(self._dice.choice(among)["id"], verb)
         except Exception as error:
             self.error = error
@@ -107,15 +110,17 @@ class Meddler(threading.Thread):
     def order(self, run, verb):
         """Asks until a master answers; `unsure`: one that died may have carried it out before."""
         rest, asked, unsure = self._case.c.rest, time.time(), False
+        scope = self._dice.choice(("all", "failed")) if verb == "rerun" else None
         while time.time() < asked + 40:
             for address in rest.addresses:
                 try:
-                    answer = rest.once(address, "POST", f"/api/v1/runs/{run}/{verb}")
+                    answer = rest.once(address, "POST", f"/api/v1/runs/{run}/{verb}",
+                                       {"scope": scope} if scope else None)
                 except (OSError, http.client.HTTPException):
                     unsure = True
                     continue
                 if answer.status in (200, 409):
-                    self.orders.append(self.Order(run, verb, asked, time.time(),
+                    self.orders.append(self.Order(run, verb, scope, asked, time.time(),
                                                   answer.status == 200, unsure))
                     return
                 assert answer.status == 503, answer
@@ -127,8 +132,9 @@ class Meddler(threading.Thread):
         self._ended.set()
         self.join()
 
-    def of(self, run, verb):
-        return [o for o in self.orders if o.run == run and o.verb == verb]
+    def effective(self, run):
+        """What was or may have been done to a run, in the order of time."""
+        return [o for o in self.orders if o.run == run and (o.done or o.unsure)]
 
 
 class SoakTest(FlowCase):
@@ -144,7 +150,7 @@ class SoakTest(FlowCase):
                  "bad-part": {"x": {"fails": ALWAYS}, "y": {"needs": {"x": "done"}}}}
         for i in range(self.FLOWS):
             plans[f"soak-{i}"] = random_plan(dice, ["part", "bad-part"])
-        plans["soak-1"] = {"a": {}}  # Another flow follows it.
+        plans[FOLLOWED] = {"a": {}}
         return plans
 
     def definition(self, name, plan):
@@ -174,7 +180,7 @@ class SoakTest(FlowCase):
                 if i % 2 else {"policy": "latest"}}
         return definition
 
-    def live_runs(self, *statuses):
+    def runs_in(self, *statuses):
         return self.c.get(f"/api/v1/runs?status={','.join(statuses)}&limit=1000")["items"]
 
     def test_every_instant_of_every_schedule_is_run_or_missed_once(self):
@@ -184,7 +190,7 @@ class SoakTest(FlowCase):
         names = [name for name in plans if name.startswith("soak-")]
         for name, plan in plans.items():
             self.apply(self.definition(name, plan), online=name in names)
-        self.apply({"flow": "follower", "trigger": {"event": {"flow": "soak-1"}},
+        self.apply({"flow": "follower", "trigger": {"event": {"flow": FOLLOWED}},
                     "overlap": {"policy": "parallel", "max_runs": 50, "max_queued": 1000},
                     "tasks": {"t": {"noop": True}}}, online=True)
         blocked = self.begin_blocked()
@@ -200,22 +206,23 @@ class SoakTest(FlowCase):
         self.check_waiting(blocked)
         for run in blocked:
             self.order(run, "stop")
-        for run in self.live_runs("paused"):
+        for run in self.runs_in("paused"):
             meddler.order(run["id"], "resume")
         eventually(lambda: self.c.number("SELECT COUNT(*) FROM run WHERE phase = 0") == 0, 60,
                    "the end of all runs")
         fired = sum(self.check_grid(name) for name in names)
-        natural = self.check_runs(plans, meddler)
+        told = self.check_runs(plans, meddler)
         self.check_orders(meddler)
         followed = self.c.number("SELECT COUNT(*) FROM run WHERE flow_key = 'follower'")
-        led = self.c.number("SELECT COUNT(*) FROM run WHERE flow_key = 'soak-1' AND status = "
-                            f"{FINISHED}")
+        led = self.c.number(f"SELECT COUNT(*) FROM run WHERE flow_key = '{FOLLOWED}' AND "
+                            f"status = {FINISHED}")
+        self.assertGreater(led, 2)
         self.assertEqual(followed, led)
         verify = self.c.post("/api/v1/cluster/verify", timeout=60, once_timeout=30)
         self.assertEqual((verify["differences"], verify["differences_total"]), ([], 0))
         verbs = collections.Counter(o.verb for o in meddler.orders if o.done)
         self.say(f"seed {self.SEED}: {fired} instants of {len(names)} schedules, {self.SPELLS} "
-                 f"kills, {dict(verbs)}, {natural} runs ended as the model says")
+                 f"kills, {dict(verbs)}, {told} runs ended as the model says")
 
     # Waiting --------------------------------------------------------------------------------
 
@@ -233,7 +240,7 @@ class SoakTest(FlowCase):
     def unexplained(self):
         """(run, task or nothing) of all that waits and does not say why."""
         found = set()
-        for run in self.live_runs("waiting", "running", "paused", "terminating"):
+        for run in self.runs_in("waiting", "running", "paused", "terminating"):
             said = self.c.get(f"/api/v1/runs/{run['id']}/explain")
             reasons = " ".join(said["reasons"])
             if said["status"] in ("WAITING", "PAUSED") and "waits: " not in reasons:
@@ -250,8 +257,8 @@ class SoakTest(FlowCase):
     def check_waiting(self, blocked):
         """What still waits says for what; what has no reason to wait has ended."""
         def settled():
-            held = set(blocked) | {r["id"] for r in self.live_runs("paused")}
-            return not [r for r in self.live_runs("waiting", "running", "terminating")
+            held = set(blocked) | {r["id"] for r in self.runs_in("paused")}
+            return not [r for r in self.runs_in("waiting", "running", "terminating")
                         if r["id"] not in held and r["parent_run"] not in held]
         eventually(settled, 60, "the end of all that nobody holds", pause=0.3)
         first = self.unexplained()
@@ -284,8 +291,7 @@ class SoakTest(FlowCase):
         return len(times)
 
     def check_runs(self, plans, meddler):
-        """Every run against the model; returns how many ended by themselves."""
-        expected = {name: expect(plans, name) for name in plans}
+        """Every run against the model; returns how many it could tell."""
         rows = self.c.sql("SELECT run_id, flow_key, status, parent_run FROM run "
                           "WHERE flow_key NOT IN ('follower', 'blocked')")
         tasks = collections.defaultdict(dict)
@@ -293,29 +299,40 @@ class SoakTest(FlowCase):
                 "SELECT r.run_id, t.name, t.status, t.attempt FROM run_task r JOIN task t "
                 "ON t.task_id = r.task_id"):
             tasks[run][name] = (TASK_STATUS[int(status)], int(attempt))
-        parents = {run: parent for run, _, _, parent in rows}
-        sure, unsure = set(), set()
-        for order in meddler.orders:
-            if order.verb == "stop" and (order.done or order.unsure):
-                (sure if order.done else unsure).add(order.run)
-        natural = 0
-        for run, flow, status, parent in rows:
-            above = {run, parent} if parents.get(parent) in (None, "0") else {run, parent, parents[parent]}
-            model, status = expected[flow], STATUS[int(status)]
-            ended = (status, {n: s for n, (s, _) in tasks[run].items()},
-                     {n: a for n, (_, a) in tasks[run].items() if n in model.attempts})
-            if above & sure or (above & unsure and status == "TERMINATED"):
-                if run in sure:
-                    self.assertEqual(status, "TERMINATED", (run, flow))
-                for name, (at, attempts) in tasks[run].items():
-                    self.assertIn(at, ("FINISHED", "FAILED", "TERMINATED", "SKIPPED"))
-                    self.assertLessEqual(attempts, 1 + plans[flow][name].get("retries", 0))
-                continue
-            natural += 1
-            self.assertEqual(ended, tuple(model), f"run {run} of {flow}: {plans[flow]}")
+        told = {}
+        for run, flow, status, parent in sorted(rows, key=lambda row: int(row[0])):
+            model, stopped = self.told(plans, flow, meddler.effective(run))
+            if parent != "0" and not told[parent]:
+                model = None  # What was done to the whole was done to its parts.
+            told[run] = model is not None
+            status, plan = STATUS[int(status)], plans[flow]
+            if stopped:
+                self.assertEqual(status, "TERMINATED", (run, flow, meddler.effective(run)))
+            if model:
+                ended = (status, {n: s for n, (s, _) in tasks[run].items()},
+                         {n: a for n, (_, a) in tasks[run].items()
+                          if not plan[n].get("noop") and not plan[n].get("part")})
+                self.assertEqual(ended, model.shown(plan),
+                                 f"run {run} of {flow}: {plan}; {meddler.effective(run)}")
+            for name, (at, attempts) in tasks[run].items():
+                reruns = sum(o.verb == "rerun" for o in meddler.effective(run))
+                self.assertIn(at, ("FINISHED", "FAILED", "TERMINATED", "SKIPPED"))
+                self.assertLessEqual(attempts, (1 + plan[name].get("retries", 0)) * (1 + 2 * reruns))
         self.assertEqual(self.led.overlaps(), [])
         self.assertEqual(self.led.repeated(), [])
-        return natural
+        return sum(told.values())
+
+    def told(self, plans, flow, orders):
+        """(what the model says or None if it can't, whether the last thing done was a stop)."""
+        model, stopped = expect(plans, flow), False
+        for order in orders:
+            if order.verb == "stop":
+                model, stopped = None, order.done
+            elif order.verb == "rerun":
+                stopped = False
+                model = (expect_rerun(plans, flow, model, order.scope)
+                         if model and not order.unsure else None)
+        return model, stopped
 
     def check_orders(self, meddler):
         """Behind the answer to a stop nothing of a run was given to a runner, in a pause neither."""
@@ -323,11 +340,13 @@ class SoakTest(FlowCase):
         for run, at in self.c.sql("SELECT r.run_id, a.dispatched_at FROM attempt a "
                                   "JOIN run_task r ON r.task_id = a.task_id"):
             ordered[run].append(int(at) / SECOND)
+        ends = {"stop": ("rerun",), "pause": ("resume", "rerun")}
         for order in meddler.orders:
-            if not order.done or order.verb == "resume":
+            if not order.done or order.verb not in ends:
                 continue
-            until = min((o.asked for o in meddler.of(order.run, "resume") if o.asked > order.asked),
-                        default=float("inf")) if order.verb == "pause" else float("inf")
+            until = min((o.asked for o in meddler.effective(order.run)
+                         if o.verb in ends[order.verb] and o.asked > order.asked),
+                        default=float("inf"))
             late = [at for at in ordered[order.run] if order.answered < at < until]
             self.assertEqual(late, [], order)
 
