@@ -400,13 +400,13 @@ class ScheduleCases(FlowCalls, SharedCase):
         for node in self.system.masters:
             self.system.kill(node)
         due = last + 7 * MINUTE
-        self.system.shift_before(due, 6)
+        self.system.shift_before(due, 40)
         for node in self.system.masters:
             self.system.start_master(node)
         self.system.wait_active(20)
         eventually(lambda: len(self.missed_of(flows["none"])) == 6, 10, "the missed instants")
-        self.assertLess(self.system.now(), due)
         self.assertEqual(self.instants(flows["none"])[-1], last)
+        self.system.shift_before(due, 2)
         passed = [last + i * MINUTE for i in range(1, 7)]
         for policy, ran in (("none", []), ("latest", passed[-1:]), ("all", passed)):
             flow = flows[policy]
