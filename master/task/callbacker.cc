@@ -215,7 +215,7 @@ void Callbacker::tryStart(uint64_t id) {
   if (!open_ || it == deliveries_.end() || it->second.under_way) return;
   Delivery& delivery = it->second;
   if (under_way_[delivery.receiver] >= kPerReceiverMax) {
-    waiting_[delivery.receiver].insert(id);
+    waiting_[delivery.receiver].emplace(delivery.record.tries, id);
     return;
   }
   claim(delivery);
@@ -307,7 +307,7 @@ void Callbacker::onSent(uint64_t id, const Status& sent) {
 void Callbacker::startNextOf(const std::string& receiver) {
   const auto waiting = waiting_.find(receiver);
   if (waiting == waiting_.end()) return;
-  const uint64_t id = *waiting->second.begin();
+  const uint64_t id = waiting->second.begin()->second;
   waiting->second.erase(waiting->second.begin());
   if (waiting->second.empty()) waiting_.erase(waiting);
   tryStart(id);
@@ -326,7 +326,7 @@ void Callbacker::finish(Operation& operation, uint64_t id, OutboxRecord::State s
     context_.dispatcher.post([this, receiver = it->second.receiver] { startNextOf(receiver); });
   }
   if (const auto waiting = waiting_.find(it->second.receiver); waiting != waiting_.end()) {
-    waiting->second.erase(id);
+    waiting->second.erase({record.tries, id});
     if (waiting->second.empty()) waiting_.erase(waiting);
   }
   deliveries_.erase(it);

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "master/api/webhook_port.h"
 #include "master/task/delivery_permit.h"
@@ -17,7 +18,8 @@ namespace baton::master {
 // Tells receivers outside of ended tasks. Every callback is an outbox row written with the status
 // change that it tells of; it is claimed (committed), sent, and marked. At least once; receivers
 // tell repeats apart by the Delivery-Id. A receiver that is slow or dead holds up nobody else:
-// each has at most kPerReceiverMax deliveries under way. Dispatcher thread only.
+// each has at most kPerReceiverMax deliveries under way; of those that are due, those that were
+// tried less often go first. Dispatcher thread only.
 class Callbacker final : public OutcomeListener {
  public:
   // `may_act`: see DeliveryPermit.
@@ -70,10 +72,12 @@ class Callbacker final : public OutcomeListener {
   TaskEngine* engine_ = nullptr;
   bool open_ = false;
   const std::shared_ptr<DeliveryPermit> permit_;
-  std::map<uint64_t, Delivery> deliveries_;                      // By id: the order of events.
-  std::unordered_map<std::string, int> under_way_;               // By receiver.
-  std::unordered_map<std::string, std::set<uint64_t>> waiting_;  // Due, but the receiver is busy.
-  std::unordered_map<TaskId, uint64_t> awaited_;                 // Tasks in CALLBACK.
+  std::map<uint64_t, Delivery> deliveries_;         // By id: the order of events.
+  std::unordered_map<std::string, int> under_way_;  // By receiver.
+  // Due, but the receiver is busy: tries and id. In the order of ids alone, the repeats of a few
+  // would keep what never was tried from a receiver that answers slowly.
+  std::unordered_map<std::string, std::set<std::pair<int32_t, uint64_t>>> waiting_;
+  std::unordered_map<TaskId, uint64_t> awaited_;  // Tasks in CALLBACK.
 };
 
 }  // namespace baton::master

@@ -343,9 +343,11 @@ class FlowCases(FlowCalls, SharedCase):
                  f"{time.monotonic() - began:.1f} s")
         for run in dead_runs:
             self.assertEqual(self.run_of(run)["status"], "FINISHED")
-        # Two at a time: the first ones have had their third try before the last one had its first.
-        eventually(lambda: len(silent.by_delivery()) == dead, 60 + dead * CALLBACK_TIMEOUT_S,
+        # Two at a time, and nobody a second time before all had their first.
+        eventually(lambda: len(silent.by_delivery()) == dead, 30 + dead * CALLBACK_TIMEOUT_S,
                    "a try of each", pause=0.1)
+        eventually(lambda: sum(map(len, silent.by_delivery().values())) >= dead + 10,
+                   30 + dead * CALLBACK_TIMEOUT_S, "repeats", pause=0.1)
         tries = silent.by_delivery()
         self.assertEqual(set(tries), {f"{run}/0/run_finished" for run in dead_runs})
         for of_one in tries.values():
@@ -354,10 +356,10 @@ class FlowCases(FlowCalls, SharedCase):
                 self.assertLess(one.ended - one.began, CALLBACK_TIMEOUT_S + 1.5)
             for number, (before, after) in enumerate(zip(of_one, of_one[1:])):
                 self.assertGreater(after.began - before.ended, BACK_OFF_S * 2 ** number - 0.1)
-        again = [len(t) for t in tries.values() if len(t) > 1]
+        first = sorted(of_one[0].began for of_one in tries.values())
+        again = sorted(of_one[1].began for of_one in tries.values() if len(of_one) > 1)
+        self.assertLess(first[-2], again[0])  # The last two began beside each other.
         self.say(f"{sum(map(len, tries.values()))} tries, {len(again)} deliveries tried again")
-        self.assertGreater(len(again), 0)
-
 
     # Metrics --------------------------------------------------------------------------------
 

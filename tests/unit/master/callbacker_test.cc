@@ -156,6 +156,28 @@ TEST_F(CallbackerTest, ASlowReceiverHoldsUpNobodyElse) {
   EXPECT_EQ(webhooks_.calls.size(), 5U);
 }
 
+TEST_F(CallbackerTest, WhatWasNeverTriedGoesBeforeRepeats) {
+  // Aim: of those that wait for a busy receiver nobody is kept off by others that fail (BUG-160).
+  std::vector<TaskId> ids;
+  for (int i = 0; i < 5; ++i) {
+    ids.push_back(run(calling(false, "http://dead")));
+    say(R::Finished);
+  }
+  ASSERT_EQ(webhooks_.calls.size(), 2U);
+  answer(0, Error::unavailable("timeout"));
+  pass(Millis(1'100));  // The first one is due again, and waits like the others.
+  answer(1, Error::unavailable("timeout"));
+  answer(2, Error::unavailable("timeout"));
+  answer(3, Error::unavailable("timeout"));
+  ASSERT_EQ(webhooks_.calls.size(), 6U);
+  std::vector<std::string> tried;
+  for (const auto& call : webhooks_.calls) tried.push_back(header(call, "Baton-Delivery-Id"));
+  std::vector<std::string> expected;
+  for (const size_t i : {0, 1, 2, 3, 4, 0})
+    expected.push_back(fmt::format("{}/1/finished", ids[i]));
+  EXPECT_EQ(tried, expected);
+}
+
 TEST_F(CallbackerTest, WhatEndsATermEndsItsDeliveries) {
   // Aim: a deposed master sends nothing, also of what waits for a sender, and an answer that comes
   // when the term is gone finds nobody (the address sanitizer watches).
