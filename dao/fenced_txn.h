@@ -8,6 +8,7 @@
 
 #include "common/base/status.h"
 #include "common/model/flow_records.h"
+#include "common/model/host_records.h"
 #include "common/model/records.h"
 
 namespace baton::dao {
@@ -64,6 +65,13 @@ class FencedTxn {
   virtual Status insertBackfills(std::span<const BackfillRecord> rows) = 0;
   virtual Status storeCalendars(
       std::span<const CalendarRecord> rows) = 0;  // Inserts or overwrites.
+
+  // --- hosts ---
+  virtual Status storeHosts(std::span<const HostRecord> rows) = 0;        // Inserts or overwrites.
+  virtual Status storeSettings(std::span<const SettingRecord> rows) = 0;  // Inserts or overwrites.
+  // Deletes rows; those that are not there do no harm.
+  virtual Status forgetHosts(std::span<const std::string> names) = 0;
+  virtual Status forgetRunners(std::span<const std::string> runner_ids) = 0;
 
   // Forgets idempotency keys older than `before`, at most `limit` rows; returns how many.
   virtual Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) = 0;

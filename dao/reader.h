@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/model/host_records.h"
 #include "common/model/records.h"
 #include "dao/flow_reader.h"
 
@@ -82,6 +83,8 @@ class Reader : public FlowReader {
   virtual Status liveTasks(const LiveRange& range,
                            const std::function<bool(const LiveTask&)>& take) = 0;
   virtual Result<std::vector<RunnerRecord>> runners() = 0;
+  virtual Result<std::vector<HostRecord>> hosts() = 0;
+  virtual Result<std::vector<SettingRecord>> settings() = 0;
   virtual Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after_id, uint32_t limit) = 0;
   virtual Result<std::vector<OutboxRecord>> deadOutbox(uint32_t limit) = 0;
 };

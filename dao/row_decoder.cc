@@ -106,6 +106,23 @@ RunnerRecord readRunner(SqlRow& row) {
   return out;
 }
 
+Status readHost(SqlRow& row, HostRecord& out) {
+  out.name = row.text(0);
+  if (!readEnum(row, 1, kHostWordCount, out.word)) return badEnum("host", {.name = out.name});
+  out.changed_at = readTime(row, 2);
+  out.quarantined_until = readTime(row, 3);
+  out.reason = row.text(5);
+  if (row.isNull(4)) return {};
+  const auto labels = parseJson(row.text(4));
+  if (!labels.ok() || !labels->is_object()) {
+    return Error::make(ErrorCode::Corrupt, "host {}: labels are not a JSON object", out.name);
+  }
+  for (const auto& [label, value] : labels->items()) {
+    if (value.is_string()) out.labels.emplace(label, value.get<std::string>());
+  }
+  return {};
+}
+
 Status readOutbox(SqlRow& row, OutboxRecord& out) {
   out.id = row.natural(0);
   if (!readEnum(row, 1, 4, out.state)) return badEnum("callback", {.id = out.id});

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/model/host_records.h"
 #include "common/model/records.h"
 #include "dao/sql_session.h"
 
@@ -49,6 +50,10 @@ inline constexpr std::string_view kRunnerColumns =
     "runner_id,worker_id,host,boot_id,version,worker_address,journal_id,incarnation,plain,"
     "conflict,last_seen,labels";
 RunnerRecord readRunner(SqlRow& row);
+
+inline constexpr std::string_view kHostColumns =
+    "name,word,changed_at,quarantined_until,labels,reason";
+Status readHost(SqlRow& row, HostRecord& out);
 
 inline constexpr std::string_view kOutboxColumns =
     "id,state,task_id,attempt,awaited,tries,next_at,created_at,event,url,payload,last_error";

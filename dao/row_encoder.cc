@@ -245,6 +245,37 @@ Status putRunner(RowEncoder& row, const RunnerRecord& r) {
   return row.endRow({.name = r.runner_id});
 }
 
+const BatchForm& hostForm() {
+  static const BatchForm form{.kind = BatchForm::Kind::Upsert,
+                              .noun = "host",
+                              .table = "host",
+                              .columns = {"name", "word", "changed_at", "quarantined_until",
+                                          "epoch", "batch_id", "labels", "reason"}};
+  return form;
+}
+
+Status putHost(RowEncoder& row, const HostRecord& host) {
+  row.name("name", host.name, 255).enumeration(host.word).time(host.changed_at);
+  row.time(host.quarantined_until).mark();
+  row.document("labels", host.labels.empty() ? std::string() : dumpJson(Json(host.labels)),
+               kTextBytesMax);
+  row.prose(host.reason);
+  return row.endRow({.name = host.name});
+}
+
+const BatchForm& settingForm() {
+  static const BatchForm form{.kind = BatchForm::Kind::Upsert,
+                              .noun = "setting",
+                              .table = "setting",
+                              .columns = {"name", "epoch", "batch_id", "value"}};
+  return form;
+}
+
+Status putSetting(RowEncoder& row, const SettingRecord& setting) {
+  row.name("name", setting.name, 64).mark().document("value", setting.value, kTextBytesMax);
+  return row.endRow({.name = setting.name});
+}
+
 const BatchForm& outboxForm() {
   static const BatchForm form{
       .kind = BatchForm::Kind::Upsert,

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/base/clock.h"
+#include "common/model/host_records.h"
 #include "common/model/records.h"
 #include "dao/sql_session.h"
 
@@ -75,6 +76,10 @@ const BatchForm& outboxForm();
 Status putOutbox(RowEncoder& row, const OutboxRecord& record);
 const BatchForm& idempotencyForm();
 Status putIdempotency(RowEncoder& row, const IdempotencyRecord& record);
+const BatchForm& hostForm();
+Status putHost(RowEncoder& row, const HostRecord& host);
+const BatchForm& settingForm();
+Status putSetting(RowEncoder& row, const SettingRecord& setting);
 
 // 0 for a live task, else its terminal status: column task.phase.
 int64_t phaseOf(TaskStatus status);

@@ -271,6 +271,24 @@ Result<std::vector<RunnerRecord>> SqlReader::runners() {
   return found;
 }
 
+Result<std::vector<HostRecord>> SqlReader::hosts() {
+  std::vector<HostRecord> found;
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {} FROM host ORDER BY name", kHostColumns), {},
+              [&](SqlRow& row) -> Status { return readHost(row, found.emplace_back()); }));
+  return found;
+}
+
+Result<std::vector<SettingRecord>> SqlReader::settings() {
+  std::vector<SettingRecord> found;
+  RETURN_IF_ERROR(
+      collect("SELECT name,value FROM setting ORDER BY name", {}, [&](SqlRow& row) -> Status {
+        found.push_back({std::string(row.text(0)), std::string(row.text(1))});
+        return {};
+      }));
+  return found;
+}
+
 Result<std::vector<OutboxRecord>> SqlReader::outbox(std::string_view sql, const SqlValues& values) {
   std::vector<OutboxRecord> found;
   RETURN_IF_ERROR(collect(

@@ -25,6 +25,8 @@ class SqlReader final : public Reader {
   Status liveTasks(const LiveRange& range,
                    const std::function<bool(const LiveTask&)>& take) override;
   Result<std::vector<RunnerRecord>> runners() override;
+  Result<std::vector<HostRecord>> hosts() override;
+  Result<std::vector<SettingRecord>> settings() override;
   Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after_id, uint32_t limit) override;
   Result<std::vector<OutboxRecord>> deadOutbox(uint32_t limit) override;
 

@@ -125,6 +125,31 @@ Status SqlTxn::storeCalendars(std::span<const CalendarRecord> rows) {
   return store(calendarForm(), rows, putCalendar);
 }
 
+Status SqlTxn::storeHosts(std::span<const HostRecord> rows) {
+  return store(hostForm(), rows, putHost);
+}
+
+Status SqlTxn::storeSettings(std::span<const SettingRecord> rows) {
+  return store(settingForm(), rows, putSetting);
+}
+
+Status SqlTxn::forget(std::string_view sql, std::span<const std::string> keys) {
+  if (!dead_.ok()) return dead_;
+  CHECK(open_ != nullptr);
+  for (const std::string& key : keys) {
+    RETURN_IF_ERROR(kept(session_->execute(sql, {std::string_view(key)}).status()));
+  }
+  return {};
+}
+
+Status SqlTxn::forgetHosts(std::span<const std::string> names) {
+  return forget("DELETE FROM host WHERE name=?", names);
+}
+
+Status SqlTxn::forgetRunners(std::span<const std::string> runner_ids) {
+  return forget("DELETE FROM runner WHERE runner_id=?", runner_ids);
+}
+
 Result<uint64_t> SqlTxn::purgeIdempotency(WallTime before, uint32_t limit) {
   if (!dead_.ok()) return dead_;
   CHECK(open_ != nullptr);

@@ -39,6 +39,10 @@ class SqlTxn final : public FencedTxn {
   Status insertEvents(std::span<const EventRecord> rows) override;
   Status insertBackfills(std::span<const BackfillRecord> rows) override;
   Status storeCalendars(std::span<const CalendarRecord> rows) override;
+  Status storeHosts(std::span<const HostRecord> rows) override;
+  Status storeSettings(std::span<const SettingRecord> rows) override;
+  Status forgetHosts(std::span<const std::string> names) override;
+  Status forgetRunners(std::span<const std::string> runner_ids) override;
   Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) override;
   Result<uint64_t> reserveIds(std::string_view counter, uint64_t count) override;
   Status commit() override;
@@ -47,6 +51,8 @@ class SqlTxn final : public FencedTxn {
   // Puts the rows that `put` takes through one batch.
   template <typename Row, typename Put>
   Status store(const BatchForm& form, std::span<const Row> rows, const Put& put);
+  // Runs `sql`, which takes one key, for each of the keys.
+  Status forget(std::string_view sql, std::span<const std::string> keys);
   // Keeps an error and rolls back, so that the transaction is dead from then on.
   Status kept(Status status);
   void rollback();

@@ -10,6 +10,8 @@ std::span<const std::string_view> mysqlMigration(uint32_t version) {
       return mysqlMigration2();
     case 3:
       return mysqlMigration3();
+    case 4:
+      return mysqlMigration4();
     default:
       return {};
   }
@@ -23,6 +25,8 @@ std::span<const std::string_view> sqliteMigration(uint32_t version) {
       return sqliteMigration2();
     case 3:
       return sqliteMigration3();
+    case 4:
+      return sqliteMigration4();
     default:
       return {};
   }

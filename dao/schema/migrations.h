@@ -14,7 +14,7 @@
 namespace baton::dao {
 
 // Version that this program reads and writes.
-inline constexpr uint32_t kSchemaVersion = 3;
+inline constexpr uint32_t kSchemaVersion = 4;
 
 std::span<const std::string_view> mysqlMigration(uint32_t version);
 std::span<const std::string_view> sqliteMigration(uint32_t version);
@@ -25,5 +25,7 @@ std::span<const std::string_view> mysqlMigration2();
 std::span<const std::string_view> sqliteMigration2();
 std::span<const std::string_view> mysqlMigration3();
 std::span<const std::string_view> sqliteMigration3();
+std::span<const std::string_view> mysqlMigration4();
+std::span<const std::string_view> sqliteMigration4();
 
 }  // namespace baton::dao

@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "dao/database.h"
-#include "dao/row_encoder.h"
 #include "tests/support/fake_epoch_store.h"
-#include "tests/support/fake_flow_tables.h"
+#include "tests/support/fake_host_rows.h"
 
 namespace baton::test {
 
@@ -37,6 +36,7 @@ class FakeDatabase final : public dao::Database {
     std::map<uint64_t, OutboxRecord> outbox;
     std::map<std::pair<std::string, std::string>, IdempotencyRecord> idempotency;
     std::map<std::string, uint64_t> counters;
+    FakeHostRows host;
   };
   // What happens to one call of the writer.
   enum class Point : uint8_t {
@@ -226,15 +226,16 @@ class FakeDatabase final : public dao::Database {
     return {};
   }
 
-  Status apply(Pending& pending, FakeFlowChanges& flow_changes) {
+  Status apply(Pending& pending, FakeFlowChanges& flow_changes, FakeHostChanges& host_changes) {
     for (std::string why :
          {whyUnfit(pending.runners, dao::putRunner), whyUnfit(pending.attempts, dao::putAttempt),
-          whyRefused(rows_, flow_changes)}) {
+          whyUnfit(host_changes.hosts, dao::putHost), whyRefused(rows_, flow_changes)}) {
       if (!why.empty()) return corrupt(std::move(why));
     }
     RETURN_IF_ERROR(applyTasks(pending));
     RETURN_IF_ERROR(applyAttempts(pending));
     applyChanges(rows_, flow_changes);
+    applyChanges(rows_.host, rows_.runners, host_changes);
     for (RunnerRecord& row : pending.runners) rows_.runners[row.runner_id] = std::move(row);
     for (OutboxRecord& row : pending.outbox) rows_.outbox[row.id] = std::move(row);
     for (const auto& key : pending.purged) rows_.idempotency.erase(key);
@@ -245,7 +246,7 @@ class FakeDatabase final : public dao::Database {
     return {};
   }
 
-  class Txn final : public FakeFlowTxn {
+  class Txn final : public FakeHostTxn {
    public:
     Txn(FakeDatabase& database, Epoch epoch, uint64_t batch)
         : database_(database), epoch_(epoch), batch_(batch) {}
@@ -299,7 +300,7 @@ class FakeDatabase final : public dao::Database {
       const Status fault =
           database_.take({Point::Commit, Point::CommitDropped, Point::CommitLost}, &point);
       if (!fault.ok() && point != Point::CommitLost) return fault;
-      RETURN_IF_ERROR(database_.apply(pending_, flow_changes_));
+      RETURN_IF_ERROR(database_.apply(pending_, flow_changes_, host_changes_));
       database_.last_batch_[epoch_] = batch_;
       ++database_.commits_;
       if (database_.on_commit) database_.on_commit();
@@ -429,12 +430,10 @@ class FakeDatabase final : public dao::Database {
              })
           .status();
     }
-    Result<std::vector<RunnerRecord>> runners() override {
-      return read([&](const Rows& rows) -> Result<std::vector<RunnerRecord>> {
-        std::vector<RunnerRecord> found;
-        for (const auto& [id, row] : rows.runners) found.push_back(row);
-        return found;
-      });
+    Result<std::vector<RunnerRecord>> runners() override { return all(database_.rows_.runners); }
+    Result<std::vector<HostRecord>> hosts() override { return all(database_.rows_.host.hosts); }
+    Result<std::vector<SettingRecord>> settings() override {
+      return all(database_.rows_.host.settings);
     }
     Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after, uint32_t limit) override {
       return outbox(OutboxRecord::State::Pending, after, limit);
@@ -456,6 +455,10 @@ class FakeDatabase final : public dao::Database {
       const std::lock_guard lock(database_.mutex_);
       if (database_.read_failure_) return Error(*database_.read_failure_, "the read failed");
       return f(database_.rows_);
+    }
+    template <typename Row>
+    Result<std::vector<Row>> all(const std::map<std::string, Row>& table) {
+      return read([&](const Rows&) -> Result<std::vector<Row>> { return rowsOf(table); });
     }
     Result<std::vector<OutboxRecord>> outbox(OutboxRecord::State state, uint64_t after,
                                              uint32_t limit) {

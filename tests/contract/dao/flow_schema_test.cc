@@ -110,7 +110,7 @@ TEST_P(DaoContract, MigrationsThatStoppedAnywhereAreFinished) {
 }
 
 // Both kinds of database have the same tables and columns.
-TEST_P(DaoContract, TablesOfFlowsHaveTheColumnsOfBothKinds) {
+TEST_P(DaoContract, TablesHaveTheColumnsOfBothKinds) {
   const std::vector<std::pair<std::string, std::string>> columns{
       {"flow",
        "flow_key,name,version,online,deleted,online_since,next_at,last_instant,"
@@ -129,7 +129,9 @@ TEST_P(DaoContract, TablesOfFlowsHaveTheColumnsOfBothKinds) {
        "principal"},
       {"calendar",
        "calendar_key,name,version,deleted,author,created_at,updated_at,epoch,batch_id,"
-       "text_body"}};
+       "text_body"},
+      {"host", "name,word,changed_at,quarantined_until,epoch,batch_id,labels,reason"},
+      {"setting", "name,epoch,batch_id,value"}};
   const auto session = rawSession();
   for (const auto& [table, expected] : columns) {
     std::string found;
