@@ -50,6 +50,10 @@ EngineConfig engineConfigOf(const Settings& settings, std::vector<ConfigIssue>& 
   }
   engine.heartbeat.plain_clients = settings.boolean("heartbeat.plain_clients");
   engine.watchdog_period = settings.duration("watchdog.period");
+  engine.stuck_after = settings.duration("watchdog.stuck_after");
+  engine.quarantine = {.failures = static_cast<int>(settings.integer("hosts.quarantine_failures")),
+                       .window = settings.duration("hosts.quarantine_window"),
+                       .cooldown = settings.duration("hosts.quarantine_cooldown")};
   engine.running_max = settings.integer("limits.running_max");
   engine.queue_max = settings.integer("queue.max");
   engine.callback = {.allow = settings.list("callback.allow"),

@@ -30,11 +30,20 @@ struct CallbackConfig {
   std::string secret;  // Empty: not signed.
 };
 
+// When a worker on which tasks can't be started is left alone for a while.
+struct QuarantineConfig {
+  int failures = 0;  // 0: never.
+  Millis window{0};
+  Millis cooldown{0};
+};
+
 // What the active master's engines need; the same for `master` and `standalone`.
 struct EngineConfig {
   HeartbeatConfig heartbeat;
   Millis watchdog_period{0};  // As configured; it never exceeds H/3.
-  int64_t running_max = 0;    // 0: no limit.
+  Millis stuck_after{0};      // As configured; never less than 3 H.
+  QuarantineConfig quarantine;
+  int64_t running_max = 0;  // 0: no limit.
   int64_t queue_max = 0;
   CallbackConfig callback;
 };

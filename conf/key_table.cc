@@ -69,6 +69,45 @@ constexpr Key watchdogPeriod() {
           .max = 5 * kMinute,
           .doc = "How often silent runners are looked for; never less often than H/3."};
 }
+constexpr Key stuckAfter() {
+  return {.name = "watchdog.stuck_after",
+          .type = KeyType::Duration,
+          .def = "5m",
+          .min = 100,
+          .max = 24 * 60 * kMinute,
+          .doc =
+              "A task that is DISPATCHED, TERMINATING (beyond its kill_grace) or in CALLBACK for "
+              "longer is flagged as stuck; never less than 3 H."};
+}
+constexpr Key quarantineFailures() {
+  return {.name = "hosts.quarantine_failures",
+          .type = KeyType::Integer,
+          .def = "5",
+          .min = 0,
+          .max = 1'000,
+          .doc =
+              "So many tasks that could not be started on a worker (start_failed, "
+              "resource_failed) put it into quarantine; each start that works takes one back. "
+              "0: none is quarantined."};
+}
+constexpr Key quarantineWindow() {
+  return {.name = "hosts.quarantine_window",
+          .type = KeyType::Duration,
+          .def = "10m",
+          .min = 1'000,
+          .max = 24 * 60 * kMinute,
+          .doc = "For how long a start that failed counts."};
+}
+constexpr Key quarantineCooldown() {
+  return {.name = "hosts.quarantine_cooldown",
+          .type = KeyType::Duration,
+          .def = "5m",
+          .min = 1'000,
+          .max = 24 * 60 * kMinute,
+          .doc =
+              "How long a worker in quarantine gets no task; then one at a time, until one "
+              "starts."};
+}
 constexpr Key runningMax() {
   return {.name = "limits.running_max",
           .type = KeyType::Integer,
@@ -254,6 +293,10 @@ constexpr std::array kMasterKeys{
         "differs refuses to start."),
     plainClients("false"),
     watchdogPeriod(),
+    stuckAfter(),
+    quarantineFailures(),
+    quarantineWindow(),
+    quarantineCooldown(),
     runningMax(),
     queueMax(),
     callbackAllow(),
@@ -322,6 +365,10 @@ constexpr std::array kStandaloneKeys{
         "(30s at the first)."),
     plainClients("true"),
     watchdogPeriod(),
+    stuckAfter(),
+    quarantineFailures(),
+    quarantineWindow(),
+    quarantineCooldown(),
     runningMax(),
     queueMax(),
     callbackAllow(),

@@ -94,7 +94,8 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
       flow_commands_(context_, flows_, runs_, planner_, events_, run_ids_, reads_,
                      commands_.recentKeys()),
       calendar_commands_(context_, flows_, planner_),
-      run_orders_(context_, flows_, runs_, engine_, reads_) {
+      run_orders_(context_, flows_, runs_, engine_, reads_),
+      host_commands_(context_, registry_, desk_) {
   publisher_.subscribe(environment_.metrics);
   callbacker_.setEngine(engine_);
   engine_.setRunListener(runs_);
@@ -123,7 +124,10 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
   part("callback-er", [this] { callbacker_.close(); });
   part("watchdog", [this] { watchdog_.stop(); });
   part("asynchronous updater", [this] { updater_.stop(); });
-  part("commands", [this] { commands_.close(); });
+  part("commands", [this] {
+    commands_.close();
+    host_commands_.close();
+  });
   add(writer_);
   add(reads_);
   add(*recovery_);
@@ -166,6 +170,7 @@ Status ActiveTerm::openGates() {
     flow_commands_.open();
     calendar_commands_.open();
     run_orders_.open();
+    host_commands_.open();
     if (frozen_at_us_.load() != 0) dispatcher_.freeze();
     opened->set_value();
   });
@@ -195,6 +200,7 @@ void ActiveTerm::closeFlows() {
 void ActiveTerm::closeGates() {
   commands_.close();
   closeFlows();
+  host_commands_.close();
   updater_.stop();
   watchdog_.stop();
   callbacker_.close();
@@ -322,7 +328,7 @@ void ActiveTerm::commandWithRow(TaskId id, api::TaskCommand command, bool force,
       commands_.command(id, command, force, ended ? record.get() : nullptr, read_at,
                         [=, this](Result<TaskState> state) {
                           if (state.ok()) {
-                            api::TaskView view{*record, WaitingCode::None, {}};
+                            api::TaskView view{*record, WaitingCode::None, {}, false};
                             view.record.state = *state;
                             if (command == api::TaskCommand::Rerun) view.record.outputs.clear();
                             return done(view);
@@ -362,6 +368,7 @@ bool ActiveTerm::drain(BootTime deadline) {
   dispatcher_.resume([this] {
     commands_.close();
     closeFlows();
+    host_commands_.close();
     picker_.close();
     callbacker_.close();
   });
@@ -434,6 +441,15 @@ void ActiveTerm::refreshGauges() {
                                         {"unknown", 0}, {"leaving", 0}, {"conflict", 0}};
   for (const auto& [id, runner] : live_.runners) ++runners[registry_.stateOf(runner)];
   for (const auto& [state, count] : runners) metrics.setRunners(state, count);
+  for (const auto& [health, count] : registry_.countByHealth()) {
+    metrics.setHosts(toString(health), static_cast<double>(count));
+  }
+  const auto held_back = std::count_if(live_.workers.begin(), live_.workers.end(),
+                                       [](const auto& it) { return !it.second.takes_tasks; });
+  metrics.setHostsHeldBack(static_cast<double>(held_back));
+  for (const auto& [status, count] : engine_.stuckByStatus()) {
+    metrics.setStuck(status, static_cast<double>(count));
+  }
   metrics.setOutbox(static_cast<double>(callbacker_.pending()));
 }
 

@@ -20,6 +20,7 @@
 #include "master/flow/run_engine.h"
 #include "master/flow/run_orders.h"
 #include "master/host/heartbeat_handler.h"
+#include "master/host/host_commands.h"
 #include "master/host/watchdog.h"
 #include "master/state/async_updater.h"
 #include "master/state/read_worker.h"
@@ -93,6 +94,13 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
     if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
   }
 
+  // As onFlows, about hosts.
+  template <typename T>
+  void onHosts(std::function<void(HostCommands&)> ask, const api::Callback<T>& done) {
+    const bool queued = dispatcher_.tryPost([this, ask = std::move(ask)] { ask(host_commands_); });
+    if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+  }
+
   // Runs `look` on the dispatcher thread and waits for it. False: not within `limit`.
   bool inspect(std::function<void()> look, Millis limit = Seconds(2));
   // Shows every live task to `look`, on the dispatcher thread but a slice at a time, so that nobody
@@ -112,6 +120,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   const RunnerRegistry& registry() const { return registry_; }
   uint64_t liveRunsOf(const std::string& flow_key) const;
   std::string whyRunWaits(RunId id) const;
+  const HostCommands& hostCommands() const { return host_commands_; }
   std::string internalsJson() const;
   void refreshGauges();
 
@@ -185,6 +194,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   FlowCommands flow_commands_;
   CalendarCommands calendar_commands_;
   RunOrders run_orders_;
+  HostCommands host_commands_;
   std::unique_ptr<RecoveryStep> recovery_;
   std::vector<std::unique_ptr<Part>> parts_;
 };

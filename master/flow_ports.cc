@@ -313,6 +313,7 @@ Result<api::Explanation> FlowPorts::explainRun(RunId id) {
       line +=
           fmt::format(": waits ({}): {}", toString(node.task.waiting_for), node.task.waiting_text);
     }
+    if (node.task.stuck) line += ": stuck, for longer than watchdog.stuck_after";
     out.reasons.push_back(std::move(line));
   }
   return out;
@@ -335,6 +336,10 @@ Result<api::Explanation> FlowPorts::explainTask(TaskId id) {
   if (!view.waiting_text.empty()) {
     out.reasons.push_back(
         fmt::format("waits ({}): {}", toString(view.waiting_for), view.waiting_text));
+  }
+  if (view.stuck) {
+    out.reasons.push_back(fmt::format("stuck: it is {} for longer than watchdog.stuck_after",
+                                      toString(task.state.status)));
   }
   if (hasOpenAttempt(task.state.status) && !task.state.runner_id.empty()) {
     out.reasons.push_back(

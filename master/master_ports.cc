@@ -79,23 +79,30 @@ void MasterPorts::command(TaskId id, api::TaskCommand command, bool force,
 void MasterPorts::explainWaiting(ActiveTerm& term, std::vector<api::TaskView*> views) const {
   std::erase_if(views, [](const api::TaskView* view) {
     const TaskStatus status = view->record.state.status;
-    return isTerminal(status) || (hasOpenAttempt(status) && view->record.run_id == 0);
+    return isTerminal(status) || (status == TaskStatus::Running && view->record.run_id == 0);
   });
   if (views.empty()) return;
   // The answer is copied only if it came in time: a late look must not touch the views.
-  const auto found = std::make_shared<std::vector<TaskEngine::Waiting>>();
+  struct Found {
+    TaskEngine::Waiting waiting;
+    bool stuck = false;
+  };
+  const auto found = std::make_shared<std::vector<Found>>();
   std::vector<TaskId> ids;
   for (const api::TaskView* view : views) ids.push_back(view->record.state.id);
   const bool looked = term.inspect([&term, ids, found] {
     for (const TaskId id : ids) {
       const LiveTask* task = term.live().findTask(id);
-      found->push_back(task == nullptr ? TaskEngine::Waiting{} : term.engine().whyWaiting(*task));
+      found->push_back(task == nullptr
+                           ? Found{}
+                           : Found{term.engine().whyWaiting(*task), term.engine().isStuck(*task)});
     }
   });
   if (!looked) return;
   for (size_t i = 0; i < views.size(); ++i) {
-    views[i]->waiting_for = (*found)[i].code;
-    views[i]->waiting_text = (*found)[i].text;
+    views[i]->waiting_for = (*found)[i].waiting.code;
+    views[i]->waiting_text = (*found)[i].waiting.text;
+    views[i]->stuck = (*found)[i].stuck;
   }
 }
 
@@ -104,7 +111,7 @@ Result<api::TaskView> MasterPorts::task(TaskId id) {
   ASSIGN_OR_RETURN(auto record,
                    readers_.with([&](dao::Reader& reader) { return reader.task(id); }));
   if (!record) return Error::notFound("there is no task {}", id);
-  api::TaskView view{std::move(*record), WaitingCode::None, {}};
+  api::TaskView view{std::move(*record), WaitingCode::None, {}, false};
   explainWaiting(*term, {&view});
   return view;
 }
@@ -118,7 +125,7 @@ Result<api::TaskListView> MasterPorts::tasks(const api::TaskListQuery& query) {
   api::TaskListView list;
   list.more = page.more;
   for (TaskRecord& record : page.items) {
-    list.items.push_back({std::move(record), WaitingCode::None, {}});
+    list.items.push_back({std::move(record), WaitingCode::None, {}, false});
   }
   if (query.total) {
     ASSIGN_OR_RETURN(list.total,
@@ -178,6 +185,33 @@ Result<std::vector<api::HostView>> MasterPorts::hosts() {
     return Error(ErrorCode::DeadlineExceeded, "the dispatcher did not answer in time");
   }
   return *views;
+}
+
+Result<api::HostPolicy> MasterPorts::policy() {
+  ASSIGN_OR_RETURN(const auto term, activeTerm());
+  const auto policy = std::make_shared<api::HostPolicy>();
+  if (!term->inspect([term, policy] { *policy = term->hostCommands().policy(); })) {
+    return Error(ErrorCode::DeadlineExceeded, "the dispatcher did not answer in time");
+  }
+  return *policy;
+}
+
+void MasterPorts::change(api::HostChange change, api::Callback<std::vector<api::HostView>> done) {
+  done = answeredOnce<std::vector<api::HostView>>(std::move(done));
+  const auto term = activeTerm();
+  if (!term.ok()) return done(term.error());
+  (*term)->onHosts<std::vector<api::HostView>>(
+      [change = std::move(change), done](HostCommands& hosts) { hosts.change(change, done); },
+      done);
+}
+
+void MasterPorts::setPolicy(api::HostPolicyChange change, api::Callback<api::HostPolicy> done) {
+  done = answeredOnce<api::HostPolicy>(std::move(done));
+  const auto term = activeTerm();
+  if (!term.ok()) return done(term.error());
+  (*term)->onHosts<api::HostPolicy>(
+      [change = std::move(change), done](HostCommands& hosts) { hosts.setPolicy(change, done); },
+      done);
 }
 
 // ----------------------------------------------------------------------------------- cluster

@@ -44,6 +44,9 @@ class MasterPorts final : public api::TaskPort,
 
   Result<std::vector<api::RunnerView>> runners() override;
   Result<std::vector<api::HostView>> hosts() override;
+  Result<api::HostPolicy> policy() override;
+  void change(api::HostChange change, api::Callback<std::vector<api::HostView>> done) override;
+  void setPolicy(api::HostPolicyChange change, api::Callback<api::HostPolicy> done) override;
 
   api::ClusterView cluster() override;
   bool isActive() const override;

@@ -41,6 +41,9 @@ Metrics::Metrics(const std::string& cluster)
       tasks_(gaugeFamily(registry_, "baton_tasks", "Live tasks by status.", cluster)),
       waiting_(gaugeFamily(registry_, "baton_queue_depth", "Waiting tasks by reason.", cluster)),
       runners_(gaugeFamily(registry_, "baton_runners", "Runners by state.", cluster)),
+      hosts_(gaugeFamily(registry_, "baton_hosts", "Workers by health.", cluster)),
+      stuck_(gaugeFamily(registry_, "baton_tasks_stuck",
+                         "Tasks that stay too long in a status that should pass soon.", cluster)),
       session_(gaugeFamily(registry_, "baton_zookeeper_session",
                            "1 for the present state of the session.", cluster)),
       takeover_(gaugeFamily(registry_, "baton_takeover_seconds",
@@ -79,7 +82,10 @@ Metrics::Metrics(const std::string& cluster)
                           .Add({})),
       outbox_(gaugeFamily(registry_, "baton_callback_outbox", "Callbacks that wait for delivery.",
                           cluster)
-                  .Add({})) {}
+                  .Add({})),
+      hosts_held_back_(gaugeFamily(registry_, "baton_hosts_held_back",
+                                   "Workers that get no new tasks, by rule or quarantine.", cluster)
+                           .Add({})) {}
 
 void Metrics::onStateChange(const StateChange& change) {
   switch (change.kind) {
@@ -132,6 +138,13 @@ void Metrics::setWaiting(std::string_view reason, double count) {
 }
 void Metrics::setRunners(std::string_view state, double count) {
   runners_.Add({{"state", std::string(state)}}).Set(count);
+}
+void Metrics::setHosts(std::string_view health, double count) {
+  hosts_.Add({{"health", std::string(health)}}).Set(count);
+}
+void Metrics::setHostsHeldBack(double count) { hosts_held_back_.Set(count); }
+void Metrics::setStuck(TaskStatus status, double count) {
+  stuck_.Add({{"status", std::string(toString(status))}}).Set(count);
 }
 void Metrics::setOutbox(double pending) { outbox_.Set(pending); }
 void Metrics::setSession(std::string_view state, uint64_t leader_changes) {

@@ -30,6 +30,9 @@ class Metrics final : public StateSubscriber {
   void setTasks(TaskStatus status, double count);
   void setWaiting(std::string_view reason, double count);
   void setRunners(std::string_view state, double count);
+  void setHosts(std::string_view health, double count);
+  void setHostsHeldBack(double count);
+  void setStuck(TaskStatus status, double count);
   void setOutbox(double pending);
   void setSession(std::string_view state, uint64_t leader_changes);
 
@@ -42,6 +45,8 @@ class Metrics final : public StateSubscriber {
   prometheus::Family<prometheus::Gauge>& tasks_;
   prometheus::Family<prometheus::Gauge>& waiting_;
   prometheus::Family<prometheus::Gauge>& runners_;
+  prometheus::Family<prometheus::Gauge>& hosts_;
+  prometheus::Family<prometheus::Gauge>& stuck_;
   prometheus::Family<prometheus::Gauge>& session_;
   prometheus::Family<prometheus::Gauge>& takeover_;
   prometheus::Family<prometheus::Counter>& callbacks_;
@@ -57,6 +62,7 @@ class Metrics final : public StateSubscriber {
   prometheus::Gauge& epoch_;
   prometheus::Gauge& leader_changes_;
   prometheus::Gauge& outbox_;
+  prometheus::Gauge& hosts_held_back_;
 };
 
 }  // namespace baton::master

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/event/async_dispatcher.h"
 #include "common/model/ids.h"
+#include "master/host/start_record.h"
 #include "master/metrics.h"
 #include "master/state/id_allocator.h"
 #include "master/state/live_state.h"
@@ -26,6 +27,8 @@ struct ActiveOptions {
   Millis callback_timeout{10'000};
   int64_t callback_tries_max = 8;
   uint32_t recover_threads = 4;
+  StartRecord::Rules quarantine;
+  Millis stuck_after{300'000};  // Never less than lostAfter().
 
   // A runner is lost after so much silence.
   Millis lostAfter() const { return heartbeat * 3; }

@@ -155,6 +155,10 @@ Result<RecoveryCounts> RecoverService::recover(RecoverySink& sink, std::stop_tok
     });
   }
   // While the ranges are read, the runners are; while later ranges are, earlier ones go in.
+  ASSIGN_OR_RETURN(const auto settings, first_reader->settings());
+  for (const SettingRecord& setting : settings) sink.addSetting(setting);
+  ASSIGN_OR_RETURN(const auto hosts, first_reader->hosts());
+  for (const HostRecord& host : hosts) sink.addHost(host);
   ASSIGN_OR_RETURN(const auto runners, first_reader->runners());
   for (const RunnerRecord& runner : runners) sink.addRunner(runner);
   counts.runners = runners.size();

@@ -26,6 +26,8 @@ class RecoverySink {
  public:
   virtual ~RecoverySink() = default;
   virtual void expect(size_t tasks) = 0;  // About so many will come.
+  virtual void addSetting(const SettingRecord& setting) = 0;
+  virtual void addHost(const HostRecord& host) = 0;
   virtual void addRunner(const RunnerRecord& runner) = 0;
   // In rising id order. Errors: Corrupt (a row that can't be understood).
   virtual Status addTask(RecoveredTask task) = 0;

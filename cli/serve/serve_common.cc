@@ -83,6 +83,10 @@ master::ActiveOptions activeOptionsOf(const conf::EngineConfig& config, const st
   options.node_id = node_id;
   options.heartbeat = heartbeat;
   options.watchdog_period = config.watchdog_period;
+  options.stuck_after = config.stuck_after;
+  options.quarantine = {.failures_max = static_cast<uint32_t>(config.quarantine.failures),
+                        .window = config.quarantine.window,
+                        .cooldown = config.quarantine.cooldown};
   options.plain_clients = config.heartbeat.plain_clients;
   options.running_max = static_cast<uint64_t>(config.running_max);
   options.queue_max = static_cast<uint64_t>(config.queue_max);

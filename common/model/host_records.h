@@ -32,6 +32,10 @@ struct HostRecord {
   // Of a worker on which too many attempts could not be started: until then it gets no task, and
   // one at a time from then on, until one starts. The zero time: neither.
   WallTime quarantined_until{};
+
+  bool saysNothing() const {
+    return word == HostWord::None && labels.empty() && quarantined_until == WallTime{};
+  }
 };
 
 // A switch of the whole cluster that is changed while it runs.

@@ -77,7 +77,7 @@ enum class WaitingCode : uint8_t {
   Event,
   GroupLimit,
   FlowLimit,
-  HostExcluded,
+  HostExcluded,  // Every host that fits is drained, excluded, quarantined or the like.
   Window,
   RunPaused,
 };

@@ -12,6 +12,7 @@
 #include "common/model/records.h"
 #include "common/model/task_spec.h"
 #include "common/protocol/heartbeat.h"
+#include "master/api/host_port.h"
 
 // What the web API may ask of the master. Commands are asynchronous: the callback comes on some
 // thread, after what it says is durable. Queries block (database reads): pool threads only.
@@ -26,6 +27,7 @@ struct TaskView {
   TaskRecord record;
   WaitingCode waiting_for = WaitingCode::None;
   std::string waiting_text;
+  bool stuck = false;  // Too long in DISPATCHED, TERMINATING or CALLBACK.
 };
 
 struct TaskListQuery {
@@ -94,36 +96,6 @@ class HeartbeatPort {
   virtual void heartbeat(HeartbeatRequest request, HeartbeatReplyFn reply) = 0;
   // The peer closed while its heartbeat was held. Does not block.
   virtual void heartbeatGone(const std::string& runner_id, uint64_t incarnation, uint64_t seq) = 0;
-};
-
-struct RunnerView {
-  RunnerRecord record;
-  std::string state;      // idle | busy | lost | leaving | conflict | unknown
-  TaskId task_id = 0;     // Of its open attempt; 0: none.
-  int64_t silent_ms = 0;  // Since the last heartbeat; -1: none in this term.
-  bool held = false;      // A heartbeat of it waits for an order.
-};
-
-struct HostView {
-  std::string worker_id;
-  std::string host;
-  std::string address;
-  std::string version;
-  LabelMap labels;
-  int64_t runners = 0;
-  int64_t busy = 0;
-  bool plain = false;
-  std::string health;  // healthy | suspect | dead
-  int64_t silent_ms = 0;
-  WallTime last_seen{};
-  std::optional<HostFigures> figures;
-};
-
-class HostPort {
- public:
-  virtual ~HostPort() = default;
-  virtual Result<std::vector<RunnerView>> runners() = 0;
-  virtual Result<std::vector<HostView>> hosts() = 0;
 };
 
 struct MemberView {

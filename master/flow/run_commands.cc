@@ -259,6 +259,14 @@ std::string RunEngine::whyWaiting(const LiveRun& run) const {
                      *flow.running.begin(), flow.running.size(), placesOf(flow), ahead);
 }
 
+uint64_t RunEngine::workOf(const LiveTask& task) const {
+  constexpr uint64_t kBeyondTaskIds = uint64_t{1} << 63;
+  const auto at = flows_.runs.find(task.part->run);
+  if (at == flows_.runs.end()) return task.state.id;
+  const std::string node = fmt::format("{}/{}", nameKey(at->second.record.flow), task.part->node);
+  return std::hash<std::string>{}(node) | kBeyondTaskIds;
+}
+
 RunListener::Waiting RunEngine::whyNodeWaits(const LiveTask& task) const {
   const auto at = flows_.runs.find(task.part->run);
   if (at == flows_.runs.end() || !at->second.progress) return {};

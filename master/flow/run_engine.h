@@ -92,6 +92,7 @@ class RunEngine final : public RunListener {
   void onNodeFree(Operation& operation, LiveTask& task) override;
   void onNodeStopAsked(Operation& operation, LiveTask& task) override;
   Waiting whyNodeWaits(const LiveTask& task) const override;
+  uint64_t workOf(const LiveTask& task) const override;
 
  private:
   // While one stands, ends of nodes gather; the outermost one deals with all that follows.

@@ -33,13 +33,20 @@ void HeartbeatDesk::hold(Runner& runner, Ticket ticket, Millis wait, bool idle) 
   held.reply = std::move(ticket.reply);
   deadlines_.emplace(held.deadline, &runner);
   runner.held = std::move(held);
-  if (idle) waiting_[runner.class_id][runner.worker].insert(&runner);
+  if (idle) addWaiting(runner);
   armTimer();
 }
 
 void HeartbeatDesk::forget(Runner& runner) {
   deadlines_.erase({runner.held->deadline, &runner});
-  if (!runner.held->idle) return;
+  if (runner.held->idle) removeWaiting(runner);
+}
+
+void HeartbeatDesk::addWaiting(Runner& runner) {
+  waiting_[runner.class_id][runner.worker].insert(&runner);
+}
+
+void HeartbeatDesk::removeWaiting(Runner& runner) {
   const auto workers = waiting_.find(runner.class_id);
   const auto runners = workers->second.find(runner.worker);
   runners->second.erase(&runner);
@@ -69,12 +76,24 @@ void HeartbeatDesk::releaseAll(LiveState& live) {
   context_.writer.submit(std::move(operation));
 }
 
+void HeartbeatDesk::reclass(Runner& runner, LabelClasses::ClassId class_id) {
+  const bool waits = runner.held && runner.held->idle;
+  if (waits) removeWaiting(runner);
+  runner.class_id = class_id;
+  if (waits) addWaiting(runner);
+}
+
 Runner* HeartbeatDesk::leastLoaded(LabelClasses::Signature signature) const {
   Runner* best = nullptr;
+  std::pair<bool, double> best_rank;
   for (const auto& [class_id, workers] : waiting_) {
     if (!context_.live.classes.fits(signature, class_id)) continue;
     for (const auto& [worker, runners] : workers) {
-      if (best == nullptr || worker->load() < best->worker->load()) best = *runners.begin();
+      if (!worker->admits()) continue;
+      const auto rank = worker->rank();
+      if (best != nullptr && rank >= best_rank) continue;
+      best = *runners.begin();
+      best_rank = rank;
     }
   }
   return best;

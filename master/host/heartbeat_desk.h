@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -39,17 +40,19 @@ class HeartbeatDesk {
   void drop(Runner& runner, const HeartbeatPair& pair);
   // Ends everything that is held with GO_ON: the term ends.
   void releaseAll(LiveState& live);
+  // The runner belongs to another class from now on.
+  void reclass(Runner& runner, LabelClasses::ClassId class_id);
 
   // The runner classes with somebody who waits for work.
   bool anyWaiting() const { return !waiting_.empty(); }
-  // The class whose waiting runners can run the signature and include the least loaded worker's;
-  // null if nobody fits.
+  // A waiting runner that can run the signature and may get a task, of the worker with the best
+  // rank; null if there is none.
   Runner* leastLoaded(LabelClasses::Signature signature) const;
-  // Calls `visit` with one waiting runner of each class.
+  // Calls `visit` with each class of which a runner waits that may get a task.
   template <typename Visit>
   void eachClass(Visit visit) const {
     for (const auto& [class_id, workers] : waiting_)
-      visit(class_id, *workers.begin()->second.begin());
+      if (admitting(workers)) visit(class_id);
   }
   size_t heldCount() const { return deadlines_.size(); }
 
@@ -57,6 +60,8 @@ class HeartbeatDesk {
   void armTimer();
   void onTimer();
   void forget(Runner& runner);
+  void addWaiting(Runner& runner);
+  void removeWaiting(Runner& runner);
 
   // Ties are broken by name and not by address, so that a run can be repeated.
   struct ByName {
@@ -70,10 +75,16 @@ class HeartbeatDesk {
     }
   };
 
+  using Waiting = std::map<Worker*, std::set<Runner*, ByName>, ByName>;
+  static bool admitting(const Waiting& workers) {
+    return std::any_of(workers.begin(), workers.end(),
+                       [](const auto& worker) { return worker.first->admits(); });
+  }
+
   TermContext& context_;
   std::set<ByName::Deadline, ByName> deadlines_;
   // Idle waiting runners by class and worker; no empty entries.
-  std::map<LabelClasses::ClassId, std::map<Worker*, std::set<Runner*, ByName>, ByName>> waiting_;
+  std::map<LabelClasses::ClassId, Waiting> waiting_;
   BootTime armed_for_{};
   AsyncDispatcher::TimerId timer_ = 0;
 };

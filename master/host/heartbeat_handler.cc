@@ -238,7 +238,9 @@ void HeartbeatHandler::apply(Context context, Ticket ticket, bool late) {
     case HeartbeatStep::RepeatOrder:
       return repeatOrder(context, std::move(ticket), *task, false);
     case HeartbeatStep::OrderLost:
-      if (live_.classes.fits(task->signature, context.runner().class_id)) {
+      // Nothing of it runs: who takes no tasks gets no order that never arrived either.
+      if (live_.classes.fits(task->signature, context.runner().class_id) &&
+          context.runner().worker->takes_tasks) {
         return repeatOrder(context, std::move(ticket), *task, true);
       }
       engine_.undelivered(operation, *task);

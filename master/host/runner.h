@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "common/base/clock.h"
 #include "common/model/records.h"
 #include "common/protocol/heartbeat.h"
 #include "master/api/ports.h"
 #include "master/host/heartbeat_rules.h"
+#include "master/host/host_rules.h"
+#include "master/host/host_score.h"
+#include "master/host/start_record.h"
 #include "master/task/label_classes.h"
 
 namespace baton::master {
@@ -20,7 +24,8 @@ struct Worker {
   std::string host;
   std::string address;
   std::string version;
-  LabelMap labels;
+  LabelMap own_labels;       // As it reports them.
+  LabelMap operator_labels;  // Added to them, and stronger.
   bool plain = false;
   int64_t runners = 0;
   int64_t busy = 0;
@@ -29,10 +34,19 @@ struct Worker {
   WallTime last_seen_wall{};
   std::optional<HostFigures> figures;
   api::WorkerCounts counts;
+  HostScore score;        // As of the newest look.
+  StartRecord starts;     // Its quarantine is kept in the row of its name, too.
+  HostVerdict verdict;    // What the rules say.
+  std::string held_back;  // Why it takes no tasks; empty if it does.
+  bool takes_tasks = true;
 
-  // Share of its runners that are busy, 0 to 1: the least loaded worker gets the next task.
-  double load() const {
-    return runners == 0 ? 0.0 : static_cast<double>(busy) / static_cast<double>(runners);
+  // Whether one of its free runners may get a task now.
+  bool admits() const {
+    return takes_tasks && (starts.state() != StartRecord::State::Probing || busy == 0);
+  }
+  // Suspect workers come last, of equals the one with the least use gets the next task.
+  std::pair<bool, double> rank() const {
+    return {score.health == HostHealth::Suspect, hostUse(busy, runners, figures)};
   }
 };
 

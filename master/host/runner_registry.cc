@@ -1,8 +1,10 @@
 #include "master/host/runner_registry.h"
 
 #include <algorithm>
+#include <set>
 
 #include "common/base/log.h"
+#include "master/host/host_standing.h"
 
 namespace baton::master {
 namespace {
@@ -29,6 +31,22 @@ const char* missingField(const HeartbeatRequest& request) {
   return nullptr;
 }
 
+// What a runner of the worker offers: its own labels under those of operators.
+LabelMap offered(const LabelMap& own, const Worker& worker) {
+  if (worker.operator_labels.empty()) return own;
+  LabelMap labels = worker.operator_labels;
+  labels.insert(own.begin(), own.end());
+  return labels;
+}
+
+// Notes who holds back and why; a few are enough for people.
+void nameWithheld(std::vector<std::string>& named, const Worker& worker) {
+  constexpr size_t kNamedMax = 3;
+  if (named.size() >= kNamedMax) return;
+  std::string text = fmt::format("{} {}", worker.worker_id, worker.held_back);
+  if (std::find(named.begin(), named.end(), text) == named.end()) named.push_back(std::move(text));
+}
+
 }  // namespace
 
 RunnerRegistry::RunnerRegistry(TermContext& context) : context_(context), live_(context.live) {}
@@ -44,13 +62,14 @@ Worker& RunnerRegistry::workerOf(const RunnerRecord& record) {
 Runner& RunnerRegistry::insert(RunnerRecord record, const LabelMap& labels) {
   Runner& runner = live_.runners[record.runner_id];
   runner.record = std::move(record);
-  runner.class_id = live_.classes.classOf(labels);
   runner.worker = &workerOf(runner.record);
-  ++runner.worker->runners;
+  if (++runner.worker->runners == 1) resumeQuarantine(context_, *runner.worker);
   runner.worker->host = runner.record.host;
   runner.worker->address = runner.record.worker_address;
   runner.worker->version = runner.record.version;
-  runner.worker->labels = labels;
+  runner.worker->own_labels = labels;
+  applyRules(*runner.worker);
+  runner.class_id = live_.classes.classOf(offered(labels, *runner.worker));
   runner.worker->plain = runner.record.plain;
   runner.worker->last_seen_wall = std::max(runner.worker->last_seen_wall, runner.record.last_seen);
   return runner;
@@ -151,24 +170,34 @@ void RunnerRegistry::refresh(Operation& operation, const Arrival& arrival,
   runner.record.last_seen = context_.clock.wallNow();
   runner.leaving_until =
       request.leaving_ms > 0 ? runner.last_seen + Millis(request.leaving_ms) : BootTime{};
-  // The new one first: most often it is the same.
-  const LabelClasses::ClassId before = runner.class_id;
-  runner.class_id = live_.classes.classOf(request.labels);
-  live_.classes.dropClass(before);
-  if (live_.present.size() < live_.classes.classLimit()) {
-    live_.present.resize(live_.classes.classLimit());
-  }
-  live_.present[runner.class_id] = true;
   Worker& worker = *runner.worker;
+  const bool other_rules =
+      worker.host != runner.record.host || worker.version != runner.record.version;
   worker.host = runner.record.host;
   worker.address = runner.record.worker_address;
   worker.version = runner.record.version;
-  worker.labels = request.labels;
+  worker.own_labels = request.labels;
+  if (other_rules) applyRules(worker);
+  // The new one first: most often it is the same.
+  const LabelClasses::ClassId before = runner.class_id;
+  runner.class_id = live_.classes.classOf(offered(request.labels, worker));
+  live_.classes.dropClass(before);
+  if (live_.present.size() < live_.classes.classLimit()) {
+    live_.present.resize(live_.classes.classLimit());
+    live_.usable.resize(live_.classes.classLimit());
+  }
+  live_.present[runner.class_id] = true;
+  if (worker.takes_tasks) {
+    live_.usable[runner.class_id] = true;
+  } else {
+    nameWithheld(live_.withheld[runner.class_id], worker);
+  }
   worker.last_seen = runner.last_seen;
   worker.last_seen_wall = runner.record.last_seen;
   worker.seen_this_term = true;
   worker.plain = runner.record.plain;
   if (request.figures) worker.figures = request.figures;
+  if (request.figures || worker.score.health != HostHealth::Healthy) judge(worker);
   if (changed) operation.store(runner.record);
 }
 
@@ -196,10 +225,66 @@ void RunnerRegistry::forgive(Micros gap) {
 
 void RunnerRegistry::notePresence() {
   std::vector<bool> present(live_.classes.classLimit());
+  std::vector<bool> usable(live_.classes.classLimit());
+  std::map<LabelClasses::ClassId, std::vector<std::string>> withheld;
   for (const auto& [id, runner] : live_.runners) {
-    if (runner.seen_this_term && !isLost(runner)) present[runner.class_id] = true;
+    if (!runner.seen_this_term || isLost(runner)) continue;
+    present[runner.class_id] = true;
+    const Worker& worker = *runner.worker;
+    if (worker.takes_tasks) {
+      usable[runner.class_id] = true;
+      continue;
+    }
+    nameWithheld(withheld[runner.class_id], worker);
   }
   live_.present = std::move(present);
+  live_.usable = std::move(usable);
+  live_.withheld = std::move(withheld);
+}
+
+void RunnerRegistry::applyRules(Worker& worker) {
+  worker.operator_labels = live_.host_rules.labelsOf(worker.worker_id, worker.host);
+  decideStanding(context_, worker);
+}
+
+LabelClasses::ClassId RunnerRegistry::classFor(const Runner& runner) {
+  return live_.classes.classOf(offered(labelsFromText(runner.record.labels), *runner.worker));
+}
+
+HostScore RunnerRegistry::scoreOf(const Worker& worker) const {
+  return scoreHost({.silence = silence(worker),
+                    .heartbeat = context_.options.heartbeat,
+                    .figures = worker.figures,
+                    .start_failures = worker.starts.failures(),
+                    .start_failures_max = context_.options.quarantine.failures_max,
+                    .quarantined = worker.starts.state() == StartRecord::State::Quarantined});
+}
+
+void RunnerRegistry::judge(Worker& worker) {
+  const HostHealth before = worker.score.health;
+  worker.score = scoreOf(worker);
+  if (worker.score.health == before) return;
+  logInfo("host_health", field("worker", worker.worker_id), field("host", worker.host),
+          field("was", toString(before)), field("is", toString(worker.score.health)),
+          field("findings", worker.score.findings), field("epoch", context_.epoch()));
+}
+
+void RunnerRegistry::judgeHosts() {
+  for (auto& [id, worker] : live_.workers) {
+    noteTime(context_, worker);
+    judge(worker);
+  }
+}
+
+std::map<HostHealth, uint64_t> RunnerRegistry::countByHealth() const {
+  std::map<HostHealth, uint64_t> counts;
+  for (size_t i = 0; i < kHostHealthCount; ++i) counts[static_cast<HostHealth>(i)] = 0;
+  for (const auto& [id, worker] : live_.workers) ++counts[scoreOf(worker).health];
+  return counts;
+}
+
+Micros RunnerRegistry::silence(const Worker& worker) const {
+  return context_.clock.bootNow() - (worker.seen_this_term ? worker.last_seen : listening_since_);
 }
 
 std::string RunnerRegistry::stateOf(const Runner& runner) const {
@@ -232,31 +317,57 @@ std::vector<api::RunnerView> RunnerRegistry::runnerViews() const {
   return views;
 }
 
-std::vector<api::HostView> RunnerRegistry::hostViews() const {
-  const BootTime now = context_.clock.bootNow();
+api::HostView RunnerRegistry::viewOf(const Worker& worker) const {
+  api::HostView view;
+  view.worker_id = worker.worker_id;
+  view.host = worker.host;
+  view.address = worker.address;
+  view.version = worker.version;
+  view.labels = offered(worker.own_labels, worker);
+  view.operator_labels = worker.operator_labels;
+  view.runners = worker.runners;
+  view.busy = worker.busy;
+  view.plain = worker.plain;
+  view.last_seen = worker.last_seen_wall;
+  view.figures = worker.figures;
+  view.silent_ms =
+      worker.seen_this_term ? std::chrono::duration_cast<Millis>(silence(worker)).count() : -1;
+  const HostScore score = scoreOf(worker);
+  view.health = toString(score.health);
+  view.score = score.points;
+  view.findings = score.findings;
+  view.state = standingOf(worker);
+  view.takes_tasks = worker.takes_tasks && score.health != HostHealth::Dead;
+  view.held_back = worker.held_back;
+  view.reason = worker.verdict.reason;
+  return view;
+}
+
+std::vector<api::HostView> RunnerRegistry::hostViews(const std::string& name) const {
   std::vector<api::HostView> views;
+  std::set<std::string_view> known;
   for (const auto& [id, worker] : live_.workers) {
-    api::HostView view;
-    view.worker_id = worker.worker_id;
-    view.host = worker.host;
-    view.address = worker.address;
-    view.version = worker.version;
-    view.labels = worker.labels;
-    view.runners = worker.runners;
-    view.busy = worker.busy;
-    view.plain = worker.plain;
-    view.last_seen = worker.last_seen_wall;
-    view.figures = worker.figures;
-    const Micros silent = now - (worker.seen_this_term ? worker.last_seen : listening_since_);
-    view.silent_ms =
-        worker.seen_this_term ? std::chrono::duration_cast<Millis>(silent).count() : -1;
-    view.health = silent >= context_.options.lostAfter()    ? "dead"
-                  : silent > context_.options.heartbeat * 2 ? "suspect"
-                                                            : "healthy";
-    views.push_back(std::move(view));
+    known.insert({worker.worker_id, worker.host});
+    if (name.empty() || id == name || worker.host == name) views.push_back(viewOf(worker));
   }
   std::sort(views.begin(), views.end(),
             [](const auto& a, const auto& b) { return a.worker_id < b.worker_id; });
+  for (const auto& [ruled, record] : live_.host_rules.all()) {
+    if (known.contains(ruled) || (!name.empty() && ruled != name)) continue;
+    // Nobody has that name (yet); what it would be told is what the rules say of it.
+    Worker absent;
+    absent.worker_id = ruled;
+    absent.verdict = live_.host_rules.judge(ruled, ruled, live_.host_rules.minVersion());
+    api::HostView view;
+    view.host = ruled;
+    view.health = "unknown";
+    view.labels = view.operator_labels = record.labels;
+    view.state = standingOf(absent);
+    view.held_back = absent.verdict.why;
+    view.reason = record.reason;
+    view.silent_ms = -1;
+    views.push_back(std::move(view));
+  }
   return views;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@ class RunnerRegistry {
  public:
   explicit RunnerRegistry(TermContext& context);
 
+  // What operators said, as recovery read it; before the runners.
+  void adopt(const HostRecord& record) { live_.host_rules.store(record); }
+  void adopt(const SettingRecord& setting) { live_.host_rules.store(setting); }
   // A runner as recovery read it, before its first heartbeat of this term.
   void adopt(const RunnerRecord& record);
 
@@ -41,8 +45,18 @@ class RunnerRegistry {
   // The master could not have heard anybody for `gap`: nobody's silence counts it, and behind more
   // than an interval every silence counts anew.
   void forgive(Micros gap);
-  // Notes which runner classes still have a runner that reports.
+  // Notes which runner classes still have a runner that reports, and which of those take tasks.
   void notePresence();
+  // Takes over what the rules now say about the worker: whether it takes tasks, its labels.
+  void applyRules(Worker& worker);
+  // The class of what the runner offers with the operators' labels; has one user more.
+  LabelClasses::ClassId classFor(const Runner& runner);
+  // Looks at the health of all workers.
+  void judgeHosts();
+  // How the worker is at this moment.
+  HostScore scoreOf(const Worker& worker) const;
+  // How many workers there are of each health at this moment.
+  std::map<HostHealth, uint64_t> countByHealth() const;
   // Since when heartbeats could be heard in this term.
   void setListeningSince(BootTime since) { listening_since_ = since; }
   // Until then nobody is lost who has not reported in this term.
@@ -50,12 +64,16 @@ class RunnerRegistry {
 
   std::string addressOf(const std::string& runner_id) const;  // Empty: none, or not known.
   std::vector<api::RunnerView> runnerViews() const;
-  std::vector<api::HostView> hostViews() const;
+  // All workers and all names with a rule, or those that the name covers.
+  std::vector<api::HostView> hostViews(const std::string& name = {}) const;
   std::string stateOf(const Runner& runner) const;
 
  private:
   Runner& insert(RunnerRecord record, const LabelMap& labels);
   Worker& workerOf(const RunnerRecord& record);
+  Micros silence(const Worker& worker) const;
+  void judge(Worker& worker);
+  api::HostView viewOf(const Worker& worker) const;
 
   TermContext& context_;
   LiveState& live_;

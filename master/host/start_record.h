@@ -4,7 +4,6 @@
 #include <deque>
 
 #include "common/base/clock.h"
-#include "common/model/ids.h"
 
 namespace baton::master {
 
@@ -12,8 +11,9 @@ namespace baton::master {
 // resource_failed in a sliding window, and puts the worker into quarantine when there are too
 // many. After the cool-down one task at a time may try; the first that starts ends it.
 //
-// So that a bad task does not close good hosts, a task counts once however often it is repeated,
-// and each start that works takes the oldest failure back: only where most fail they add up.
+// So that bad work does not close good hosts, the same work (a task, or a node of a flow in all of
+// its runs) counts once however often it is repeated, and each start that works takes the oldest
+// failure back: only where most fail they add up.
 // Pure but for the times it is given. One thread at a time.
 class StartRecord {
  public:
@@ -26,8 +26,10 @@ class StartRecord {
 
   // `may_quarantine` false: it is counted, but the worker stays open (the last one that takes
   // tasks). True if the state changed.
-  bool failed(TaskId task, BootTime now, const Rules& rules, bool may_quarantine);
+  bool failed(uint64_t work, BootTime now, const Rules& rules, bool may_quarantine);
   bool worked();
+  // Goes on where an earlier term was: in quarantine until then.
+  void resumeQuarantine(BootTime until);
   // Lets failures grow old and the quarantine end. True if the state changed.
   bool tick(BootTime now, const Rules& rules);
 
@@ -38,7 +40,7 @@ class StartRecord {
  private:
   struct Failure {
     BootTime at;
-    TaskId task;
+    uint64_t work;
   };
   void forgetOld(BootTime now, const Rules& rules);
 

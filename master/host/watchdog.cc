@@ -51,7 +51,9 @@ void Watchdog::onTick() {
   if (deaf_ || now < next_look_) return;
   next_look_ = now + std::min(context_.options.watchdog_period, context_.options.heartbeat / 3);
   look();
+  registry_.judgeHosts();
   registry_.notePresence();
+  engine_.findStuck();
   std::erase_if(context_.live.recently_ended, [&](const auto& ended) {
     return ended.second.durableFor(kRecentlyEndedKept, now);
   });

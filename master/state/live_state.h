@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -46,7 +47,8 @@ struct LiveState {
   ReadyQueue ready;
   std::unordered_map<TaskId, LiveTask> tasks;
   std::unordered_map<std::string, Runner> runners;
-  std::unordered_map<std::string, Worker> workers;  // By worker id; never removed within a term.
+  std::unordered_map<std::string, Worker> workers;  // By worker id.
+  HostRules host_rules;
   // Kept with every change, so that a million tasks are counted without a look at them.
   std::array<uint64_t, kTaskStatusCount> by_status{};
   std::array<uint64_t, kPriorityCount> by_priority{};
@@ -55,6 +57,16 @@ struct LiveState {
   uint64_t open_attempts = 0;  // Counted against the cluster limit.
   // Runner classes with a runner that reports; kept by the registry and the watchdog.
   std::vector<bool> present;
+  // Those of them whose worker takes tasks, and for the others who holds back and why (a few).
+  std::vector<bool> usable;
+  std::map<LabelClasses::ClassId, std::vector<std::string>> withheld;
+  // Tasks in the statuses that should pass soon (DISPATCHED, TERMINATING, CALLBACK), and since
+  // when.
+  struct Passing {
+    BootTime since;
+    bool stuck = false;  // For too long; it was logged.
+  };
+  std::unordered_map<TaskId, Passing> passing;
   // Tasks that became terminal lately, so that a row loaded before that is known to be stale.
   std::unordered_map<TaskId, RecentEnd> recently_ended;
 

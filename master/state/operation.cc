@@ -24,13 +24,40 @@ uint64_t attemptKey(const AttemptRecord& attempt) {
   return (attempt.task_id << 20) ^ static_cast<uint64_t>(attempt.number);
 }
 
+template <typename Row>
+void putNamed(std::vector<Row>& rows, const Row& row) {
+  std::erase_if(rows, [&](const Row& older) { return older.name == row.name; });
+  rows.push_back(row);
+}
+
+// Changes of hosts are rare and few: a look at each is quicker than an index.
+void mergeHosts(HostChanges& merged, const HostChanges& later) {
+  for (const std::string& name : later.gone_hosts) {
+    std::erase_if(merged.hosts, [&](const HostRecord& host) { return host.name == name; });
+    merged.gone_hosts.push_back(name);
+  }
+  for (const HostRecord& host : later.hosts) putNamed(merged.hosts, host);
+  for (const SettingRecord& setting : later.settings) putNamed(merged.settings, setting);
+  merged.gone_runners.insert(merged.gone_runners.end(), later.gone_runners.begin(),
+                             later.gone_runners.end());
+}
+
+// Hosts and settings are few, and ordered among themselves: one key for all of them.
+// Below the bits that tell runners, runs and flows apart, above every task.
+constexpr uint64_t kHostsKey = uint64_t{1} << 60;
+
 }  // namespace
+
+bool HostChanges::empty() const {
+  return hosts.empty() && settings.empty() && gone_hosts.empty() && gone_runners.empty();
+}
 
 bool ChangeSet::empty() const {
   return new_tasks.empty() && task_states.empty() && outputs.empty() && attempts.empty() &&
          runners.empty() && outbox.empty() && idempotency.empty() && specs.empty() &&
-         flows.empty() && flow_versions.empty() && new_runs.empty() && run_states.empty() &&
-         missed.empty() && events.empty() && backfills.empty() && calendars.empty();
+         host.empty() && flows.empty() && flow_versions.empty() && new_runs.empty() &&
+         run_states.empty() && missed.empty() && events.empty() && backfills.empty() &&
+         calendars.empty();
 }
 
 // The highest set bit tells the kinds apart.
@@ -132,6 +159,26 @@ void mergeFlowChanges(ChangeSet& merged, FlowIndex& index, const ChangeSet& chan
 
 }  // namespace
 
+void Operation::store(const HostRecord& host) {
+  keys.push_back(kHostsKey);
+  changes.host.hosts.push_back(host);
+}
+
+void Operation::store(const SettingRecord& setting) {
+  keys.push_back(kHostsKey);
+  changes.host.settings.push_back(setting);
+}
+
+void Operation::forgetHost(const std::string& name) {
+  keys.push_back(kHostsKey);
+  changes.host.gone_hosts.push_back(name);
+}
+
+void Operation::forgetRunner(const std::string& runner_id) {
+  touchRunner(runner_id);
+  changes.host.gone_runners.push_back(runner_id);
+}
+
 ChangeSet mergeChanges(std::span<Operation> operations) {
   ChangeSet merged;
   std::unordered_map<TaskId, size_t> new_tasks;
@@ -172,6 +219,17 @@ ChangeSet mergeChanges(std::span<Operation> operations) {
     for (const AttemptRecord& row : changes.attempts) {
       putRow(merged.attempts, attempts, attemptKey(row), AttemptRecord(row));
     }
+    if (!changes.host.gone_runners.empty()) {
+      // What was stored of them before must not come back behind the deletion.
+      const auto& gone = changes.host.gone_runners;
+      std::erase_if(merged.runners, [&](const RunnerRecord& row) {
+        return std::find(gone.begin(), gone.end(), row.runner_id) != gone.end();
+      });
+      runners.clear();
+      for (size_t i = 0; i < merged.runners.size(); ++i) {
+        runners.emplace(merged.runners[i].runner_id, i);
+      }
+    }
     for (const RunnerRecord& row : changes.runners) {
       putRow(merged.runners, runners, row.runner_id, RunnerRecord(row));
     }
@@ -180,6 +238,7 @@ ChangeSet mergeChanges(std::span<Operation> operations) {
     }
     append(merged.idempotency, changes.idempotency);
     mergeFlowChanges(merged, flow_index, changes);
+    mergeHosts(merged.host, changes.host);
   }
   return merged;
 }

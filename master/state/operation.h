@@ -3,14 +3,26 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/model/flow_records.h"
+#include "common/model/host_records.h"
 #include "common/model/records.h"
 #include "dao/fenced_txn.h"
 
 namespace baton::master {
+
+// Row changes about hosts. Of a key that is forgotten and stored the later one counts.
+struct HostChanges {
+  std::vector<HostRecord> hosts;
+  std::vector<SettingRecord> settings;
+  std::vector<std::string> gone_hosts;
+  std::vector<std::string> gone_runners;
+
+  bool empty() const;
+};
 
 // Row changes, absolute values. Within one set a later row of the same key replaces the earlier.
 struct ChangeSet {
@@ -30,6 +42,7 @@ struct ChangeSet {
   std::vector<EventRecord> events;
   std::vector<BackfillRecord> backfills;
   std::vector<CalendarRecord> calendars;
+  HostChanges host;
 
   bool empty() const;
 };
@@ -54,6 +67,10 @@ struct Operation {
   void store(const RunnerRecord& runner);
   void store(const RunState& state);
   void store(const FlowRecord& flow);
+  void store(const HostRecord& host);
+  void store(const SettingRecord& setting);
+  void forgetHost(const std::string& name);
+  void forgetRunner(const std::string& runner_id);
   bool writes() const { return !changes.empty() || !statements.empty(); }
   void then(std::function<void()> effect) { effects.push_back(std::move(effect)); }
 };

@@ -19,7 +19,8 @@ size_t countRows(const ChangeSet& changes) {
          changes.idempotency.size() + changes.specs.size() + changes.flows.size() +
          changes.flow_versions.size() + changes.new_runs.size() + changes.run_states.size() +
          changes.missed.size() + changes.events.size() + changes.backfills.size() +
-         changes.calendars.size();
+         changes.calendars.size() + changes.host.hosts.size() + changes.host.settings.size() +
+         changes.host.gone_hosts.size() + changes.host.gone_runners.size();
 }
 
 }  // namespace
@@ -302,6 +303,11 @@ Status StateWriter::writeOnce(const ChangeSet& changes, std::span<Operation> ope
   RETURN_IF_ERROR(txn.storeTaskStates(changes.task_states));
   RETURN_IF_ERROR(txn.storeTaskOutputs(changes.outputs));
   RETURN_IF_ERROR(txn.storeAttempts(changes.attempts));
+  // What is forgotten goes first: what is stored in the same batch came later.
+  RETURN_IF_ERROR(txn.forgetRunners(changes.host.gone_runners));
+  RETURN_IF_ERROR(txn.forgetHosts(changes.host.gone_hosts));
+  RETURN_IF_ERROR(txn.storeHosts(changes.host.hosts));
+  RETURN_IF_ERROR(txn.storeSettings(changes.host.settings));
   RETURN_IF_ERROR(txn.storeRunners(changes.runners));
   RETURN_IF_ERROR(txn.storeOutbox(changes.outbox));
   RETURN_IF_ERROR(txn.storeIdempotency(changes.idempotency));

@@ -22,7 +22,8 @@ bool Picker::mayPick() const {
 }
 
 LiveTask* Picker::next(const Runner& runner) {
-  if (!mayPick() || runner.open_task != 0 || runner.leaving_until > context_.clock.bootNow()) {
+  if (!mayPick() || runner.open_task != 0 || !runner.worker->admits() ||
+      runner.leaving_until > context_.clock.bootNow()) {
     return nullptr;
   }
   const auto candidate = context_.live.ready.first(runner.class_id);
@@ -42,7 +43,7 @@ Order Picker::orderOf(const LiveTask& task) const {
 void Picker::match() {
   for (int i = 0; i < kMatchesMax && desk_.anyWaiting() && mayPick(); ++i) {
     std::optional<ReadyQueue::Candidate> best;
-    desk_.eachClass([&](LabelClasses::ClassId class_id, const Runner*) {
+    desk_.eachClass([&](LabelClasses::ClassId class_id) {
       const auto candidate = context_.live.ready.first(class_id);
       if (candidate && (!best || candidate->before(*best))) best = candidate;
     });

@@ -5,6 +5,7 @@
 #include "common/base/duration_text.h"
 #include "common/base/log.h"
 #include "common/base/random.h"
+#include "master/host/host_standing.h"
 
 namespace baton::master {
 namespace {
@@ -19,6 +20,12 @@ bool isGated(const LiveTask& task) {
 
 bool isHeld(const LiveTask& task) {
   return task.state.status == TaskStatus::Created && task.state.hold && !isGated(task);
+}
+
+// Statuses that a task should soon leave again: see findStuck.
+bool passesSoon(TaskStatus status) {
+  return status == TaskStatus::Dispatched || status == TaskStatus::Terminating ||
+         status == TaskStatus::Callback;
 }
 
 }  // namespace
@@ -118,6 +125,7 @@ void TaskEngine::move(Operation& operation, LiveTask& task, TaskEvent event) {
 
 void TaskEngine::leaveStatus(LiveTask& task) {
   ++task.timer_generation;
+  if (passesSoon(task.state.status)) live_.passing.erase(task.state.id);
   if (isHeld(task)) --live_.held;
   if (isGated(task)) --live_.gated;
   if (task.state.status == TaskStatus::Queued) {
@@ -129,6 +137,9 @@ void TaskEngine::leaveStatus(LiveTask& task) {
 void TaskEngine::enterStatus(LiveTask& task) {
   if (isHeld(task)) ++live_.held;
   if (isGated(task)) ++live_.gated;
+  if (passesSoon(task.state.status)) {
+    live_.passing.insert_or_assign(task.state.id, LiveState::Passing{context_.clock.bootNow()});
+  }
   if (task.state.status == TaskStatus::Queued) {
     live_.ready.add(task.signature, task.state.priority,
                     {toMicros(task.state.queued_at), task.state.id});
@@ -224,6 +235,9 @@ void TaskEngine::repeatOrder(Operation& operation, LiveTask& task, const Heartbe
 
 void TaskEngine::started(Operation& operation, LiveTask& task) {
   AttemptRecord& attempt = *task.attempt;
+  if (const Runner* runner = live_.findRunner(attempt.runner_id)) {
+    noteStarted(operation, context_, *runner->worker);
+  }
   attempt.status = AttemptStatus::Running;
   attempt.started_at = latest(context_.clock.wallNow(), attempt.dispatched_at);
   task.state.started_at = attempt.started_at;
@@ -240,6 +254,7 @@ WallTime TaskEngine::closeAttempt(Operation& operation, LiveTask& task, AttemptS
                                   const AttemptResult* result) {
   AttemptRecord& attempt = *task.attempt;
   const WallTime now = context_.clock.wallNow();
+  const bool unconfirmed = attempt.status == AttemptStatus::Dispatched;
   attempt.status = status;
   attempt.reason = reason;
   attempt.reason_text = truncateUtf8(text, kReasonTextBytesMax);
@@ -269,6 +284,8 @@ WallTime TaskEngine::closeAttempt(Operation& operation, LiveTask& task, AttemptS
   if (runner && runner->worker && status != AttemptStatus::Undelivered) {
     api::WorkerCounts& counts = runner->worker->counts;
     ++(status == AttemptStatus::Finished ? counts.finished : counts.failed);
+    const uint64_t work = task.part ? runs_->workOf(task) : task.state.id;
+    noteClosed(operation, context_, *runner->worker, attempt, work, unconfirmed);
   }
   publish(operation, StateChange::Kind::AttemptEnded, task);
   freeRunner(attempt);

@@ -49,6 +49,8 @@ class RunListener {
     std::string text;
   };
   virtual Waiting whyNodeWaits(const LiveTask& task) const = 0;
+  // A number that is the same for the same node in all runs of its flow, and that no task has.
+  virtual uint64_t workOf(const LiveTask& task) const = 0;
 };
 
 // Moves tasks through their life cycle: every change of a status, attempt or queue position of a
@@ -148,6 +150,13 @@ class TaskEngine {
   // each label set that queued tasks want, not at each task.
   std::map<WaitingCode, uint64_t> waitingByReason() const;
 
+  // Flags tasks that have been DISPATCHED, TERMINATING (beyond their kill_grace) or in CALLBACK
+  // for longer than watchdog.stuck_after: each is logged once. To be called now and then.
+  void findStuck();
+  bool isStuck(const LiveTask& task) const;
+  // How many are flagged, for each of these statuses.
+  std::map<TaskStatus, uint64_t> stuckByStatus() const;
+
   // The wall clock was set: what waits for a wall time is looked at again.
   void onWallClockStep();
 
@@ -172,6 +181,8 @@ class TaskEngine {
   // Behind a move to QUEUED: a task that its run holds back does not stay there.
   void keepGate(Operation& operation, LiveTask& task);
   WaitingCode whyQueued(LabelClasses::Signature signature) const;
+  // Which hosts fit and hold back, for people.
+  std::string withheldText(LabelClasses::Signature signature) const;
   void armTimer(LiveTask& task);
   void onTimer(TaskId id, uint32_t generation);
   Status checkReread(const TaskRecord& record, BootTime read_at) const;

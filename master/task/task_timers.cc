@@ -143,6 +143,7 @@ TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
   }
   const WaitingCode code = whyQueued(task.signature);
   if (code == WaitingCode::NoRunnerMatches) return {code, whyNoRunner(task.policy->labels)};
+  if (code == WaitingCode::HostExcluded) return {code, withheldText(task.signature)};
   if (code == WaitingCode::ClusterLimit) {
     return {code, fmt::format("{} tasks run, limits.running_max is {}", live_.open_attempts,
                               context_.options.running_max)};
@@ -152,13 +153,64 @@ TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
 
 WaitingCode TaskEngine::whyQueued(LabelClasses::Signature signature) const {
   bool matches = false;
-  for (LabelClasses::ClassId id = 0; id < live_.present.size() && !matches; ++id) {
-    matches = live_.present[id] && live_.classes.fits(signature, id);
+  bool usable = false;
+  for (LabelClasses::ClassId id = 0; id < live_.present.size() && !usable; ++id) {
+    if (!live_.present[id] || !live_.classes.fits(signature, id)) continue;
+    matches = true;
+    usable = live_.usable[id];
   }
   if (!matches) return WaitingCode::NoRunnerMatches;
+  if (!usable) return WaitingCode::HostExcluded;
   const uint64_t running_max = context_.options.running_max;
   const bool full = running_max != 0 && live_.open_attempts >= running_max;
   return full ? WaitingCode::ClusterLimit : WaitingCode::AllRunnersBusy;
+}
+
+std::string TaskEngine::withheldText(LabelClasses::Signature signature) const {
+  constexpr size_t kNamedMax = 3;
+  std::string text;
+  size_t named = 0;
+  for (const auto& [id, hosts] : live_.withheld) {
+    if (!live_.classes.fits(signature, id)) continue;
+    for (const std::string& host : hosts) {
+      if (named++ < kNamedMax) text += (text.empty() ? "" : "; ") + host;
+    }
+  }
+  return fmt::format("no host that fits takes tasks: {}{}", text,
+                     named >= kNamedMax ? "; and maybe others" : "");
+}
+
+void TaskEngine::findStuck() {
+  const BootTime now = context_.clock.bootNow();
+  const Micros limit = std::max(context_.options.stuck_after, context_.options.lostAfter());
+  for (auto& [id, passing] : live_.passing) {
+    if (passing.stuck || now - passing.since < limit) continue;
+    const LiveTask& task = *live_.findTask(id);
+    // A sub-flow ends when its tasks have: they are the ones to look at.
+    if (task.part && task.part->no_runner) continue;
+    // A stop may take as long as the owner allowed the program.
+    const bool stopping = task.state.status == TaskStatus::Terminating;
+    if (stopping && now - passing.since < limit + task.policy->kill_grace) continue;
+    passing.stuck = true;
+    const Millis time = std::chrono::duration_cast<Millis>(now - passing.since);
+    logWarn("task_stuck", field("task", id), field("status", toString(task.state.status)),
+            field("attempt", task.state.attempt), field("runner", task.state.runner_id),
+            field("for_ms", time.count()), field("epoch", context_.epoch()));
+  }
+}
+
+bool TaskEngine::isStuck(const LiveTask& task) const {
+  const auto it = live_.passing.find(task.state.id);
+  return it != live_.passing.end() && it->second.stuck;
+}
+
+std::map<TaskStatus, uint64_t> TaskEngine::stuckByStatus() const {
+  std::map<TaskStatus, uint64_t> counts{
+      {TaskStatus::Dispatched, 0}, {TaskStatus::Terminating, 0}, {TaskStatus::Callback, 0}};
+  for (const auto& [id, passing] : live_.passing) {
+    if (passing.stuck) ++counts[live_.tasks.at(id).state.status];
+  }
+  return counts;
 }
 
 std::map<WaitingCode, uint64_t> TaskEngine::waitingByReason() const {
@@ -171,6 +223,7 @@ std::map<WaitingCode, uint64_t> TaskEngine::waitingByReason() const {
       {WaitingCode::NotBefore, count(TaskStatus::Created) - live_.held - live_.gated},
       {WaitingCode::RetryDelay, count(TaskStatus::Retrying)},
       {WaitingCode::NoRunnerMatches, 0},
+      {WaitingCode::HostExcluded, 0},
       {WaitingCode::ClusterLimit, 0},
       {WaitingCode::AllRunnersBusy, 0}};
   for (LabelClasses::Signature i = 0; i < live_.classes.signatureLimit(); ++i) {

@@ -7,6 +7,7 @@
 #include "master/flow/calendar_commands.h"
 #include "master/flow/flow_commands.h"
 #include "master/flow/run_orders.h"
+#include "master/host/host_commands.h"
 #include "master/host/watchdog.h"
 #include "master/live_state_sink.h"
 #include "master/state/async_updater.h"
@@ -71,7 +72,8 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
         planner(context, flows, runs, run_ids),
         flow_commands(context, flows, runs, planner, events, run_ids, reads, commands.recentKeys()),
         calendar_commands(context, flows, planner),
-        run_orders(context, flows, runs, engine, reads) {
+        run_orders(context, flows, runs, engine, reads),
+        host_commands(context, registry, desk) {
     engine.setRunListener(runs);
     events.setEngine(engine);
     events.setTrigger([this](master::Operation& operation, const std::string& flow_key,
@@ -117,6 +119,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
     flow_commands.open();
     calendar_commands.open();
     run_orders.open();
+    host_commands.open();
   }
   void close() {
     run_orders.close();
@@ -125,6 +128,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
     commands.close();
     planner.close();
     events.close();
+    host_commands.close();
     updater.stop();
     watchdog.stop();
     callbacker.close();
@@ -200,6 +204,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
   master::FlowCommands flow_commands;
   master::CalendarCommands calendar_commands;
   master::RunOrders run_orders;
+  master::HostCommands host_commands;
 };
 
 }  // namespace baton::test

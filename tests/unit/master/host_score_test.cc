@@ -117,7 +117,7 @@ TEST(HostScoreTest, UseLooksAtAllResources) {
 
 class StartRecordTest : public testing::Test {
  protected:
-  bool fail(TaskId task, bool may = true) { return record_.failed(task, now_, rules_, may); }
+  bool fail(uint64_t work, bool may = true) { return record_.failed(work, now_, rules_, may); }
   void pass(Micros time) {
     now_ += time;
     record_.tick(now_, rules_);
@@ -166,6 +166,15 @@ TEST_F(StartRecordTest, TheCoolDownEndsInATrial) {
   EXPECT_TRUE(record_.worked());
   EXPECT_EQ(record_.state(), StartRecord::State::Open);
   EXPECT_FALSE(fail(10)) << "it begins anew";
+}
+
+// Where an earlier term left it: the rest of the cool-down, then the trial.
+TEST_F(StartRecordTest, AQuarantineGoesOnInAnotherTerm) {
+  record_.resumeQuarantine(now_ + Seconds(2));
+  pass(Seconds(1));
+  EXPECT_EQ(record_.state(), StartRecord::State::Quarantined);
+  pass(Seconds(1));
+  EXPECT_EQ(record_.state(), StartRecord::State::Probing);
 }
 
 // The last host that takes tasks stays open, and 0 turns it all off.

@@ -408,5 +408,32 @@ tasks: {a: {command: [x], retry: {max: 1, delay: 1s}}}
   EXPECT_NE(webhooks_.calls[0].webhook.body.find("\"run_finished\""), std::string::npos);
 }
 
+TEST_F(RunEngineTest, ANodeThatNeverStartsCountsOnceAgainstItsHost) {
+  // Aim: one flow with a bad command must not close one host after the other, run by run; work of
+  // many kinds that does not start closes the host.
+  const auto fail_start = [&] {
+    HeartbeatRequest failed = beat(RunnerStatus::Failed);
+    failed.result = {};
+    failed.result.reason = F::StartFailed;
+    exchange(failed);
+  };
+  const auto health = [&] { return rig_->registry.hostViews("w").front().health; };
+  say(RunnerStatus::Idle, "v:0");  // Another that takes tasks.
+  define("{flow: f, tasks: {a: {command: [x]}}}");
+  for (int i = 0; i < 8; ++i) {
+    trigger("f");
+    ASSERT_EQ(next(), "a");
+    fail_start();
+  }
+  EXPECT_EQ(health(), "healthy");
+  for (const std::string name : {"g", "h", "i", "j"}) {
+    define("{flow: " + name + ", tasks: {a: {command: [x]}}}");
+    trigger(name);
+    ASSERT_EQ(next(), "a");
+    fail_start();
+  }
+  EXPECT_EQ(health(), "quarantined");
+}
+
 }  // namespace
 }  // namespace baton::test

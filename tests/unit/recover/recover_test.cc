@@ -10,6 +10,11 @@ namespace {
 class Sink final : public RecoverySink {
  public:
   void expect(size_t) override {}  // A hint for room, no promise.
+  void addSetting(const SettingRecord& setting) override { settings.push_back(setting.name); }
+  void addHost(const HostRecord& host) override {
+    EXPECT_TRUE(runners.empty()) << "what a host may do is known before its runners are";
+    hosts.push_back(host.name);
+  }
   void addRunner(const RunnerRecord& runner) override { runners.push_back(runner.runner_id); }
   Status addTask(RecoveredTask task) override {
     if (task.state.id == refuse) return Error(ErrorCode::Corrupt, "can't be understood");
@@ -45,6 +50,8 @@ class Sink final : public RecoverySink {
 
   std::vector<std::string> flows;  // What came of flows, in order.
   size_t runners_at_first_task = 0;
+  std::vector<std::string> settings;
+  std::vector<std::string> hosts;
   std::vector<std::string> runners;
   std::vector<RecoveredTask> tasks;
   std::vector<std::string> policies;
