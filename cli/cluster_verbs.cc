@@ -5,21 +5,6 @@
 namespace baton::cli {
 namespace {
 
-std::vector<Column> hostColumns() {
-  return {memberColumn("WORKER", "worker_id"), memberColumn("HOST", "host"),
-          memberColumn("HEALTH", "health"),    memberColumn("RUNNERS", "runners"),
-          memberColumn("BUSY", "busy"),        memberColumn("LABELS", "labels"),
-          memberColumn("PLAIN", "plain"),      memberColumn("SILENT_MS", "silent_ms"),
-          memberColumn("VERSION", "version"),  memberColumn("ADDRESS", "address")};
-}
-
-std::vector<Column> runnerColumns() {
-  return {memberColumn("RUNNER", "runner_id"),    memberColumn("WORKER", "worker_id"),
-          memberColumn("STATE", "state"),         memberColumn("TASK", "task_id"),
-          memberColumn("LABELS", "labels"),       memberColumn("PLAIN", "plain"),
-          memberColumn("SILENT_MS", "silent_ms"), memberColumn("LAST_SEEN", "last_seen")};
-}
-
 std::vector<Column> masterColumns() {
   return {memberColumn("NODE", "node_id"),    memberColumn("ROLE", "role"),
           memberColumn("STATE", "state"),     memberColumn("ADDRESS", "address"),
@@ -58,11 +43,6 @@ int printOne(Session& session, const std::string& target) {
 }
 
 }  // namespace
-
-int hostList(Session& session, bool runners) {
-  return runners ? printList(session, "/api/v1/runners", runnerColumns())
-                 : printList(session, "/api/v1/hosts", hostColumns());
-}
 
 int clusterStatus(Session& session) {
   const auto cluster = session.api().get("/api/v1/cluster");

@@ -7,7 +7,6 @@
 namespace baton::cli {
 
 // Each prints and returns the exit code.
-int hostList(Session& session, bool runners);
 // Exit code 5 when no master leads.
 int clusterStatus(Session& session);
 int clusterHistory(Session& session, const std::string& limit);

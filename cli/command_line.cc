@@ -75,6 +75,7 @@ int run(const std::vector<std::string>& arguments, const Programs& programs,
   addEventCommands(app, tree);
   addScheduleCommands(app, tree);
   addCalendarCommands(app, tree);
+  addHostCommands(app, tree);
   addClusterCommands(app, tree, programs);
   addConfigCommands(app, tree);
   addProgramCommands(app, tree, programs);

@@ -23,6 +23,7 @@ struct CommandTree {
 
 // Each adds its verbs to `app`; `tree` outlives the parsing.
 void addTaskCommands(CLI::App& app, CommandTree& tree);
+void addHostCommands(CLI::App& app, CommandTree& tree);
 void addClusterCommands(CLI::App& app, CommandTree& tree, const Programs& programs);
 void addProgramCommands(CLI::App& app, CommandTree& tree, const Programs& programs);
 void addConfigCommands(CLI::App& app, CommandTree& tree);

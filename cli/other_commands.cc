@@ -104,17 +104,6 @@ void addPlain(CLI::App& parent, CommandTree& tree, const std::string& name, cons
   parent.add_subcommand(name, help)->callback([&tree, verb] { setClientAction(tree, verb); });
 }
 
-void addHostCommands(CLI::App& app, CommandTree& tree) {
-  CLI::App* host = app.add_subcommand("host", "Look at workers and their hosts");
-  host->require_subcommand(1);
-  CLI::App* list = host->add_subcommand("list", "List workers, how busy and how healthy they are");
-  auto runners = std::make_shared<bool>(false);
-  list->add_flag("--runners", *runners, "List each runner instead");
-  list->callback([&tree, runners] {
-    setClientAction(tree, [runners](Session& session) { return hostList(session, *runners); });
-  });
-}
-
 template <typename Config, typename Load>
 void addProgram(CLI::App& app, CommandTree& tree, const std::string& name, const std::string& help,
                 const std::string& file, Load load,
@@ -163,7 +152,6 @@ void addStandalone(CLI::App& app, CommandTree& tree, const Programs& programs) {
 }  // namespace
 
 void addClusterCommands(CLI::App& app, CommandTree& tree, const Programs& programs) {
-  addHostCommands(app, tree);
   CLI::App* cluster = app.add_subcommand("cluster", "Make a cluster and look at it");
   cluster->require_subcommand(1);
   if (programs.cluster_init) addInit(*cluster, tree, programs);

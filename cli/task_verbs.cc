@@ -39,6 +39,7 @@ bool isTrue(const Json& task, const char* name) { return task.value(name, Json(f
 std::string whyText(const Json& task) {
   const auto waiting = task.find("waiting_for");
   if (waiting != task.end() && waiting->is_object()) return memberText(*waiting, "code");
+  if (isTrue(task, "stuck")) return "stuck";
   // A task that ended well may still name why an earlier attempt failed.
   if (memberText(task, "status") == "FINISHED") return isTrue(task, "forced") ? "forced" : "";
   std::string why = memberText(task, "reason");

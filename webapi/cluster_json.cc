@@ -74,9 +74,29 @@ Json hostToJson(const master::api::HostView& host) {
           {"busy", host.busy},
           {"plain", host.plain},
           {"health", host.health},
+          {"score", host.score},
+          {"findings", textOrNull(host.findings)},
+          {"state", host.state},
+          {"takes_tasks", host.takes_tasks},
+          {"held_back", textOrNull(host.held_back)},
+          {"reason", textOrNull(host.reason)},
+          {"operator_labels", host.operator_labels},
           {"silent_ms", silence(host.silent_ms)},
           {"last_seen", timeToJson(host.last_seen)},
           {"figures", std::move(figures)}};
+}
+
+Json hostsToJson(const std::vector<master::api::HostView>& hosts) {
+  Json items = Json::array();
+  for (const master::api::HostView& host : hosts) items.push_back(hostToJson(host));
+  return {{"items", std::move(items)}, {"next_cursor", nullptr}};
+}
+
+Json hostPolicyToJson(const master::api::HostPolicy& policy) {
+  return {{"white_list", policy.white_list},
+          {"min_version", textOrNull(policy.min_version)},
+          {"unapproved", policy.unapproved},
+          {"outdated", policy.outdated}};
 }
 
 Json clusterToJson(const master::api::ClusterView& cluster) {

@@ -9,6 +9,8 @@ namespace baton::webapi {
 
 Json runnerToJson(const master::api::RunnerView& runner);
 Json hostToJson(const master::api::HostView& host);
+Json hostsToJson(const std::vector<master::api::HostView>& hosts);
+Json hostPolicyToJson(const master::api::HostPolicy& policy);
 Json clusterToJson(const master::api::ClusterView& cluster);
 Json takeoverToJson(const master::api::TakeoverView& takeover);
 Json statsToJson(const master::api::StatsView& stats);

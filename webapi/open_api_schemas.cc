@@ -107,7 +107,8 @@ constexpr std::string_view kTaskSchemas = R"json({
   "outputs": {"$ref": "#/components/schemas/StringMap"},
   "forced": {"type": "boolean"},
   "ignored": {"type": "boolean"},
-  "unproven": {"type": "boolean"}}},
+  "unproven": {"type": "boolean"},
+  "stuck": {"type": "boolean", "description": "Too long in a status that should pass soon."}}},
 "Attempt": {"type": "object", "properties": {
   "attempt": {"type": "integer"},
   "runner_id": {"type": ["string", "null"]},
@@ -174,10 +175,28 @@ constexpr std::string_view kRunnerSchemas = R"json({
   "address": {"type": ["string", "null"]}, "version": {"type": ["string", "null"]},
   "labels": {"$ref": "#/components/schemas/StringMap"}, "runners": {"type": "integer"},
   "busy": {"type": "integer"}, "plain": {"type": "boolean"},
-  "health": {"enum": ["healthy", "suspect", "dead"]},
+  "health": {"enum": ["healthy", "suspect", "dead", "quarantined", "unknown"]},
+  "score": {"type": "integer", "minimum": 0, "maximum": 100},
+  "findings": {"type": ["string", "null"], "description": "What took points of the score."},
+  "state": {"enum": ["active", "draining", "drained", "excluded", "unapproved", "outdated"]},
+  "takes_tasks": {"type": "boolean"},
+  "held_back": {"type": ["string", "null"], "description": "Why it takes no tasks."},
+  "reason": {"type": ["string", "null"], "description": "What the operator said."},
+  "operator_labels": {"$ref": "#/components/schemas/StringMap"},
   "silent_ms": {"type": ["integer", "null"]},
   "last_seen": {"$ref": "#/components/schemas/Time"},
-  "figures": {"$ref": "#/components/schemas/Figures"}}}
+  "figures": {"$ref": "#/components/schemas/Figures"}}},
+"HostReason": {"type": "object", "additionalProperties": false, "properties": {
+  "reason": {"type": "string", "maxLength": 256}}},
+"HostLabels": {"type": "object", "additionalProperties": false, "required": ["labels"],
+  "properties": {"labels": {"type": "object",
+    "additionalProperties": {"type": ["string", "null"]}, "description": "null removes one."}}},
+"HostPolicy": {"type": "object", "properties": {
+  "white_list": {"type": "boolean"}, "min_version": {"type": ["string", "null"]},
+  "unapproved": {"type": "integer"}, "outdated": {"type": "integer"}}},
+"HostPolicyChange": {"type": "object", "additionalProperties": false, "properties": {
+  "white_list": {"type": "boolean"},
+  "min_version": {"type": ["string", "null"], "description": "null: any."}}}
 })json";
 
 constexpr std::string_view kClusterSchemas = R"json({

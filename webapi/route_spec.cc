@@ -60,6 +60,19 @@ constexpr RouteSpec taskAction(std::string_view operation, std::string_view patt
           .answer_schema = "Task"};
 }
 
+constexpr RouteSpec hostAction(std::string_view operation, std::string_view pattern,
+                               std::string_view summary, BodyRule body = BodyRule::Optional,
+                               std::string_view schema = "HostReason") {
+  return {.operation = operation,
+          .method = "POST",
+          .pattern = pattern,
+          .tag = "runners",
+          .summary = summary,
+          .body = body,
+          .body_schema = schema,
+          .answer_schema = "HostList"};
+}
+
 constexpr std::array kCoreRoutes{
     RouteSpec{.operation = "heartbeat",
               .method = "POST",
@@ -163,6 +176,31 @@ constexpr std::array kCoreRoutes{
               .tag = "runners",
               .summary = "Workers and their hosts.",
               .answer_schema = "HostList"},
+    RouteSpec{.operation = "getHostPolicy",
+              .method = "GET",
+              .pattern = "/api/v1/hosts/policy",
+              .tag = "runners",
+              .summary = "The white list and the required version of workers.",
+              .answer_schema = "HostPolicy"},
+    RouteSpec{.operation = "setHostPolicy",
+              .method = "POST",
+              .pattern = "/api/v1/hosts/policy",
+              .tag = "runners",
+              .summary = "Changes the white list or the required version.",
+              .body = BodyRule::Required,
+              .body_schema = "HostPolicyChange",
+              .answer_schema = "HostPolicy"},
+    hostAction("drainHost", "/api/v1/hosts/{host}/drain",
+               "No new tasks for a host; what runs there goes on."),
+    hostAction("excludeHost", "/api/v1/hosts/{host}/exclude",
+               "Puts a host on the black list, also before it reports."),
+    hostAction("includeHost", "/api/v1/hosts/{host}/include",
+               "Gives a host tasks again; approves it under a white list."),
+    hostAction("unregisterHost", "/api/v1/hosts/{host}/unregister",
+               "Forgets a worker that is dead or drained and has no attempts.", BodyRule::Optional,
+               "Empty"),
+    hostAction("labelHost", "/api/v1/hosts/{host}/labels",
+               "Sets and removes labels over the worker's own.", BodyRule::Required, "HostLabels"),
     RouteSpec{.operation = "getHistory",
               .method = "GET",
               .pattern = "/api/v1/cluster/history",

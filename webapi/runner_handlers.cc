@@ -50,9 +50,7 @@ void RunnerHandlers::listRunners(const Call& call) {
 void RunnerHandlers::listHosts(const Call& call) {
   const auto hosts = hosts_.hosts();
   if (!hosts.ok()) return call.fail(hosts.error());
-  Json items = Json::array();
-  for (const master::api::HostView& host : *hosts) items.push_back(hostToJson(host));
-  call.replyJson({{"items", std::move(items)}, {"next_cursor", nullptr}});
+  call.replyJson(hostsToJson(*hosts));
 }
 
 }  // namespace baton::webapi

@@ -67,6 +67,7 @@ Result<Json> taskToJson(const master::api::TaskView& view) {
   json["on_disconnect"] = "keep";
   json["run_id"] = idOrNull(record.run_id);
   json["flow"] = textOrNull(record.flow);
+  json["stuck"] = view.stuck;
   json["waiting_for"] = nullptr;
   if (view.waiting_for != WaitingCode::None) {
     json["waiting_for"] = {{"code", toString(view.waiting_for)}, {"text", view.waiting_text}};

@@ -8,6 +8,7 @@
 #include "webapi/cluster_handlers.h"
 #include "webapi/event_handlers.h"
 #include "webapi/flow_handlers.h"
+#include "webapi/host_handlers.h"
 #include "webapi/log_handlers.h"
 #include "webapi/open_api.h"
 #include "webapi/request_gate.h"
@@ -50,6 +51,7 @@ struct WebServer::Parts {
         runs(ports.runs),
         events(ports.events),
         calendars(ports.calendars),
+        hosts(ports.hosts),
         gate(router, authenticator, ports.cluster, std::make_shared<ErrorMapper>(ports.cluster)),
         server(
             serverOptions(options),
@@ -68,6 +70,7 @@ struct WebServer::Parts {
     runs.bindTo(router);
     events.bindTo(router);
     calendars.bindTo(router);
+    hosts.bindTo(router);
     cluster.bindTo(router);
     router.bind("getOpenApi",
                 [this](const Call& call) { call.reply(net::HttpResponse::json(200, document)); });
@@ -84,6 +87,7 @@ struct WebServer::Parts {
   RunHandlers runs;
   EventHandlers events;
   CalendarHandlers calendars;
+  HostHandlers hosts;
   RequestGate gate;
   net::HttpServer server;
   ClusterHandlers cluster;

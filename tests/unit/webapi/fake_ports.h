@@ -131,6 +131,23 @@ class FakeHosts final : public master::api::HostPort {
   Result<std::vector<master::api::RunnerView>> runners() override { return runner_list; }
   Result<std::vector<master::api::HostView>> hosts() override { return host_list; }
 
+  Result<master::api::HostPolicy> policy() override { return host_policy; }
+  void change(master::api::HostChange change,
+              master::api::Callback<std::vector<master::api::HostView>> done) override {
+    if (fail) return done(*fail);
+    changes.push_back(std::move(change));
+    done(host_list);
+  }
+  void setPolicy(master::api::HostPolicyChange change,
+                 master::api::Callback<master::api::HostPolicy> done) override {
+    policy_changes.push_back(std::move(change));
+    done(host_policy);
+  }
+
+  std::optional<Error> fail;
+  std::vector<master::api::HostChange> changes;
+  std::vector<master::api::HostPolicyChange> policy_changes;
+  master::api::HostPolicy host_policy;
   std::vector<master::api::RunnerView> runner_list;
   std::vector<master::api::HostView> host_list;
 };
