@@ -20,7 +20,9 @@ const std::map<std::string, Case>& benchCases() {
   static const std::map<std::string, Case> cases{
       {"p1", benchThroughput},   {"p2", benchSimulatedThroughput},
       {"p3", benchStartLatency}, {"p4", benchTakeover},
-      {"p9", benchMemory},       {"p10", benchPicker}};
+      {"p9", benchMemory},       {"p10", benchPicker},
+      {"p11", benchPlanner},     {"p14", benchNodeLatency},
+      {"p15", benchRunSize}};
   return cases;
 }
 

@@ -53,5 +53,8 @@ Status benchStartLatency(BenchRun& run);         // p3
 Status benchTakeover(BenchRun& run);             // p4
 Status benchMemory(BenchRun& run);               // p9
 Status benchPicker(BenchRun& run);               // p10
+Status benchPlanner(BenchRun& run);              // p11
+Status benchNodeLatency(BenchRun& run);          // p14
+Status benchRunSize(BenchRun& run);              // p15
 
 }  // namespace baton::bench

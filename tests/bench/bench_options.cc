@@ -1,5 +1,7 @@
 #include "tests/bench/bench_options.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,7 +12,8 @@
 namespace baton::bench {
 namespace {
 
-constexpr std::array<std::string_view, 6> kCases{"p1", "p2", "p3", "p4", "p9", "p10"};
+constexpr std::array<std::string_view, 9> kCases{"p1",  "p2",  "p3",  "p4", "p9",
+                                                 "p10", "p11", "p14", "p15"};
 
 template <typename Number>
 Status readNumber(const std::string& name, const std::string& text, Number& out) {
@@ -37,8 +40,8 @@ Status addCases(const std::string& text, std::vector<std::string>& cases) {
     } else if (std::find(kCases.begin(), kCases.end(), name) != kCases.end()) {
       cases.push_back(name);
     } else {
-      return Error::invalidArgument("--case is \"{}\", expected p1, p2, p3, p4, p9, p10 or all",
-                                    name);
+      return Error::invalidArgument("--case is \"{}\", expected {} or all", name,
+                                    fmt::join(kCases, ", "));
     }
   }
   return {};
@@ -49,14 +52,16 @@ Status checkTogether(const BenchOptions& options) {
     return Error::invalidArgument("a given cluster needs both --config and --masters");
   }
   for (const std::string& name : options.cases) {
-    if (!options.config.empty() && (name == "p4" || name == "p9")) {
+    if (options.config.empty()) continue;
+    if (name == "p4" || name == "p9" || name == "p11" || name == "p15") {
       return Error::invalidArgument(
-          "case {} ends and restarts masters: only on a cluster of its own", name);
+          "case {} ends masters or measures their processes: only on a cluster of its own", name);
     }
-    if (!options.config.empty() && (name == "p1" || name == "p3") && options.worker_dirs.empty()) {
+    const bool looks_at_workers = name == "p1" || name == "p3" || name == "p14";
+    if (looks_at_workers && options.worker_dirs.empty()) {
       return Error::invalidArgument(
           "case {} on a given cluster needs --worker-dir for each worker: what the shepherds "
-          "executed is counted there",
+          "executed is read there",
           name);
     }
   }
@@ -69,14 +74,16 @@ std::string benchUsage() {
   return R"(baton bench [options]: measures baton and the limits of this machine in one run
 
   --case NAME       p1 tasks/s end to end, p2 the same with simulated runners, p3 submit to start,
-                    p4 takeover after kill -9, p9 memory, p10 picker, all; may be repeated
+                    p4 takeover after kill -9, p9 memory, p10 picker, p11 planner, p14 end of a
+                    task to the start of the next, p15 large runs, all; may be repeated
                     (default: all)
   --tasks N         tasks of a case (default: p1 6000, p2 30000, p3 200 samples, p4 100000,
-                    p9 200000, p10 1000000)
+                    p9 200000, p10 1000000, p11 100000 schedules, p14 200 samples, p15 10000
+                    in the largest run)
   --repeat N        runs of p1, p2 and p4; the median counts (default: 3)
   --workers N       workers of the cluster that it starts (default: 4)
   --runners N       runners of each worker (default: that of baton)
-  --sim-runners N   simulated runners of p2 (default: 256)
+  --sim-runners N   simulated runners of p2 and p15 (default: 256)
   --dir D           where the cluster is made (default: a temporary folder); not on tmpfs
   --keep            leaves that folder behind
   --scripts D       folder of private_mariadb.sh and private_zookeeper.sh (default: found beside
@@ -85,7 +92,7 @@ std::string benchUsage() {
 
   --config FILE     a given cluster: the settings file of one of its masters,
   --masters LIST    all its masters as host:port, separated by commas,
-  --worker-dir D    and the data folder of each worker (p1, p3), on this machine
+  --worker-dir D    and the data folder of each worker (p1, p3, p14), on this machine
 
 A cluster of its own has one private ZooKeeper and one private MariaDB; baton runs with its default
 settings. See docs/benchmarks.md.

@@ -19,7 +19,7 @@ struct BenchOptions {
   uint32_t repeat = 0;  // Runs of a case; the median is reported.
   uint32_t workers = 4;
   uint32_t runners = 0;        // Of each worker; 0: baton's default.
-  uint32_t sim_runners = 256;  // Simulated runners of p2.
+  uint32_t sim_runners = 256;  // Simulated runners of p2 and p15.
 
   // A given cluster instead of one of our own: settings file of one of its masters, which names
   // the database and the tokens.

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/bench/bench_case.h"
+#include "tests/bench/process_figures.h"
 #include "worker/shepherd_records.h"
 
 namespace baton::bench {
@@ -11,25 +12,6 @@ namespace {
 
 constexpr uint64_t kQueuedTasks = 200'000;
 constexpr auto kCalm = std::chrono::seconds(3);
-
-// Megabytes of a process.
-struct Memory {
-  double rss = 0;
-  double pss = 0;
-};
-
-Memory memoryOf(pid_t pid) {
-  Memory memory;
-  std::ifstream in(fmt::format("/proc/{}/smaps_rollup", pid));
-  for (std::string line; std::getline(in, line);) {
-    const size_t colon = line.find(':');
-    const double megabytes =
-        colon == line.npos ? 0 : std::strtod(line.c_str() + colon + 1, nullptr) / 1024;
-    if (line.starts_with("Rss:")) memory.rss = megabytes;
-    if (line.starts_with("Pss:")) memory.pss = megabytes;
-  }
-  return memory;
-}
 
 void addProcess(Report& report, const std::string& name, const Memory& memory,
                 std::optional<double> must, std::optional<double> goal) {

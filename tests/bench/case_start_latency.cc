@@ -1,37 +1,11 @@
-#include <fstream>
-#include <thread>
-
 #include "tests/bench/bench_case.h"
 #include "tests/bench/limits.h"
+#include "tests/bench/start_probe.h"
 
 namespace baton::bench {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 constexpr uint64_t kSamples = 200;
-constexpr auto kSettle = std::chrono::milliseconds(30);  // The worker is idle again.
-constexpr auto kOutputPatience = std::chrono::seconds(10);
-
-int64_t wallNanos() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-// What the task printed, from the log of whichever worker ran it.
-Result<int64_t> startOf(const BenchCluster& cluster, const std::string& id) {
-  const auto until = SteadyClock::now() + kOutputPatience;
-  while (SteadyClock::now() < until) {
-    for (const std::string& dir : cluster.workerDirs()) {
-      std::ifstream in(dir + "/logs/" + id + "/1/stdout");
-      int64_t nanos = 0;
-      if (in >> nanos) return nanos;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));
-  }
-  return Error::unavailable("p3: task {} left no output", id);
-}
 
 }  // namespace
 
@@ -41,23 +15,14 @@ Status benchStartLatency(BenchRun& run) {
       run.cluster({.masters = 1, .workers = run.options.workers, .runners = run.options.runners}));
   ASSIGN_OR_RETURN(auto client, cluster->makeClient());
   const std::string tag = freshTag("p3");
-  webapi::ApiRequest request;
-  request.method = "POST";
-  request.target = "/api/v1/tasks";
-  request.body = fmt::format(R"({{"name":"date","command":["date","+%s%N"],"tags":["{}"]}})", tag);
-  request.repeatable = false;
+  StartProbe probe(*cluster, client, tag);
   std::vector<double> submits, starts;
   const uint64_t samples = run.tasksOr(kSamples);
-  for (uint64_t i = 0; i < samples + 5; ++i) {
-    std::this_thread::sleep_for(kSettle);
-    const int64_t sent = wallNanos();
-    ASSIGN_OR_RETURN(const webapi::ApiReply reply, client.call(request));
-    const int64_t answered = wallNanos();
-    ASSIGN_OR_RETURN(const Json task, reply.json());
-    ASSIGN_OR_RETURN(const int64_t started, startOf(*cluster, task.at("id").get<std::string>()));
-    if (i < 5) continue;  // The first ones open connections.
-    submits.push_back(static_cast<double>(answered - sent) / 1e6);
-    starts.push_back(static_cast<double>(started - sent) / 1e6);
+  RETURN_IF_ERROR(probe.sample(5).status());  // The first ones open connections.
+  ASSIGN_OR_RETURN(const auto all, probe.sample(samples));
+  for (const StartProbe::Sample& one : all) {
+    submits.push_back(one.submit_ms);
+    starts.push_back(one.start_ms);
   }
   ASSIGN_OR_RETURN(const uint64_t finished, awaitFinished(*cluster, tag, samples + 5));
   if (finished != samples + 5) {

@@ -30,6 +30,9 @@ TEST(BenchOptions, RefusesCasesThatCannotBeCountedOnAGivenCluster) {
   // Aim: p1 needs the workers' folders, and p4 must not end somebody's masters.
   EXPECT_FALSE(parseBenchOptions({"--config", "f", "--masters", "a:1", "--case", "p1"}).ok());
   EXPECT_FALSE(parseBenchOptions({"--config", "f", "--masters", "a:1", "--case", "p4"}).ok());
+  for (const char* name : {"p11", "p14", "p15"}) {
+    EXPECT_FALSE(parseBenchOptions({"--config", "f", "--masters", "a:1", "--case", name}).ok());
+  }
   EXPECT_FALSE(parseBenchOptions({"--config", "f"}).ok());
   EXPECT_TRUE(parseBenchOptions(
                   {"--config", "f", "--masters", "a:1,b:2", "--worker-dir", "d", "--case", "p1,p2"})
