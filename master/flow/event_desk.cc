@@ -34,8 +34,8 @@ EventSubject subjectOf(const flow::EventWait& wait, WallTime plan_time, const Ti
 }  // namespace
 
 EventDesk::EventDesk(TermContext& context, FlowState& flows, ReadWorker& reads,
-                     IdAllocator& event_ids, IdAllocator& run_ids)
-    : context_(context), flows_(flows), reads_(reads), event_ids_(event_ids), run_ids_(run_ids) {}
+                     IdAllocator& event_ids)
+    : context_(context), flows_(flows), reads_(reads), event_ids_(event_ids) {}
 
 void EventDesk::open() {
   open_ = true;

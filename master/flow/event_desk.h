@@ -29,13 +29,12 @@ class EventDesk {
  public:
   // A flow's `trigger` is met. `trigger_key` is unique to what happened, `plan_time` is that of the
   // run that ended, or when the event happened; `params` are the event's data. The flow is online
-  // and can be read, and there is a number for the run.
+  // and can be read.
   using Trigger = std::function<void(Operation& operation, const std::string& flow_key,
                                      const std::string& trigger_key, WallTime plan_time,
                                      const flow::ParamMap& params)>;
 
-  EventDesk(TermContext& context, FlowState& flows, ReadWorker& reads, IdAllocator& event_ids,
-            IdAllocator& run_ids);
+  EventDesk(TermContext& context, FlowState& flows, ReadWorker& reads, IdAllocator& event_ids);
   void setEngine(TaskEngine& tasks) { tasks_ = &tasks; }
   void setTrigger(Trigger trigger) { trigger_ = std::move(trigger); }
 
@@ -88,13 +87,6 @@ class EventDesk {
     std::shared_ptr<std::atomic<bool>> flag = std::make_shared<std::atomic<bool>>(false);
     size_t watches = 0;
   };
-  // A run that is to begin.
-  struct Firing {
-    std::string flow;  // Key.
-    std::string trigger_key;
-    WallTime plan_time{};
-    flow::ParamMap params;
-  };
   // An event that is looked up or stored, and all who sent it meanwhile, the first one first.
   struct Sending {
     api::EventSend event;
@@ -119,21 +111,19 @@ class EventDesk {
   void index(LiveFlow& flow);
   void fire(Operation& operation, const std::string& source, const std::string& trigger_key,
             WallTime plan_time, const flow::ParamMap& params);
-  void begin(Operation& operation, Firing firing);
-  void beginUnbegun();
+  void begin(Operation& operation, const std::string& key, const std::string& trigger_key,
+             WallTime plan_time, const flow::ParamMap& params);
   // Whether the flow's end meets its own trigger, over other flows' triggers or not.
   bool triggersItself(const std::string& flow_key);
 
   void onSentLookedUp(const EventKey& key, Result<std::optional<EventRecord>> found);
   void store(const EventKey& key, const Sending& sending);
   void answerSent(const EventKey& key, const Result<EventRecord>& event, bool known);
-  void refillIds();
 
   TermContext& context_;
   FlowState& flows_;
   ReadWorker& reads_;
   IdAllocator& event_ids_;
-  IdAllocator& run_ids_;
   TaskEngine* tasks_ = nullptr;
   Trigger trigger_;
   bool open_ = false;
@@ -145,7 +135,6 @@ class EventDesk {
   // Flows by what begins them, and the other way round.
   std::unordered_map<std::string, std::set<std::string>> triggered_;
   std::unordered_map<std::string, std::string> trigger_of_;
-  std::vector<Firing> unbegun_;  // For want of numbers.
 };
 
 }  // namespace baton::master

@@ -105,21 +105,15 @@ void EventDesk::onSentLookedUp(const EventKey& key, Result<std::optional<EventRe
   }
   if (!found.ok()) return answerSent(key, found.error(), false);
   if (*found) return answerSent(key, **found, true);
-  if (event_ids_.available() == 0) {
-    refillIds();
-    return answerSent(
-        key, Error(ErrorCode::Overloaded, "event numbers are being reserved; repeat in a moment"),
-        false);
-  }
   store(key, sending_.at(key));
-  refillIds();
 }
 
 void EventDesk::store(const EventKey& key, const Sending& sending) {
   const api::EventSend& event = sending.event;
   const WallTime now = context_.clock.wallNow();
   EventRecord record;
-  record.id = event_ids_.take();
+  Operation operation;
+  record.id = event_ids_.take(operation);
   record.name = event.name;
   record.key = event.key;
   if (!event.data.empty()) record.data = dumpJson(Json(event.data));
@@ -127,7 +121,6 @@ void EventDesk::store(const EventKey& key, const Sending& sending) {
   record.principal = event.request.principal;
   record.created_at = now;
 
-  Operation operation;
   operation.changes.events.push_back(record);
   fire(operation, firedByEvent(record.name), fmt::format("event:{}", record.id), record.happened_at,
        flow::ParamMap(event.data.begin(), event.data.end()));
@@ -139,6 +132,10 @@ void EventDesk::store(const EventKey& key, const Sending& sending) {
     });
   });
   context_.writer.submit(std::move(operation));
+  const auto post = [this](std::function<void()> call) {
+    context_.dispatcher.post(std::move(call));
+  };
+  if (auto refill = event_ids_.refill(post)) context_.writer.submit(std::move(*refill));
 }
 
 void EventDesk::answerSent(const EventKey& key, const Result<EventRecord>& event, bool known) {
@@ -151,15 +148,6 @@ void EventDesk::answerSent(const EventKey& key, const Result<EventRecord>& event
       done(event.error());
     }
     known = true;  // To the others it is a repeat.
-  }
-}
-
-void EventDesk::refillIds() {
-  const auto post = [this](std::function<void()> event) {
-    context_.dispatcher.post(std::move(event));
-  };
-  for (IdAllocator* ids : {&event_ids_, &run_ids_}) {
-    if (auto operation = ids->refill(post)) context_.writer.submit(std::move(*operation));
   }
 }
 

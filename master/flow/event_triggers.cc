@@ -8,8 +8,6 @@
 namespace baton::master {
 namespace {
 
-constexpr Millis kBeginRetry{50};  // While numbers of runs are reserved.
-
 // False: the text, unread so far, has no trigger, however its keys are written.
 bool mayHaveTrigger(const std::string& text) {
   return text.find("trigger") != text.npos || text.find("\\x") != text.npos ||
@@ -59,40 +57,21 @@ void EventDesk::fire(Operation& operation, const std::string& source,
   const auto it = triggered_.find(source);
   if (it == triggered_.end() || !trigger_) return;
   const std::set<std::string> keys = it->second;  // What begins may change them.
-  for (const std::string& key : keys) begin(operation, {key, trigger_key, plan_time, params});
-  refillIds();
+  for (const std::string& key : keys) begin(operation, key, trigger_key, plan_time, params);
 }
 
-void EventDesk::begin(Operation& operation, Firing firing) {
-  LiveFlow* flow = flows_.findFlow(firing.flow);
+void EventDesk::begin(Operation& operation, const std::string& key, const std::string& trigger_key,
+                      WallTime plan_time, const flow::ParamMap& params) {
+  LiveFlow* flow = flows_.findFlow(key);
   if (flow == nullptr || !flow->record.online || flow->record.deleted) return;
   if (flows_.newestOf(*flow) == nullptr) return;
   // checkTriggers refuses such a definition; here a circle of tasks that take no time would never
   // let the dispatcher go.
-  if (triggersItself(firing.flow)) {
-    logError("event_trigger_circle", field("flow", firing.flow), field("for", firing.trigger_key));
+  if (triggersItself(key)) {
+    logError("event_trigger_circle", field("flow", key), field("for", trigger_key));
     return;
   }
-  if (run_ids_.available() > 0) {
-    trigger_(operation, firing.flow, firing.trigger_key, firing.plan_time, firing.params);
-    return;
-  }
-  // Numbers come soon. Only a takeover within that time would lose it.
-  if (unbegun_.empty()) {
-    logWarn("event_triggers_delayed", field("first", firing.flow),
-            field("for", firing.trigger_key));
-    context_.dispatcher.callAt(context_.clock.bootNow() + kBeginRetry, [this] { beginUnbegun(); });
-  }
-  unbegun_.push_back(std::move(firing));
-}
-
-void EventDesk::beginUnbegun() {
-  if (!open_) return;
-  Operation operation;
-  const std::vector<Firing> unbegun = std::exchange(unbegun_, {});
-  for (const Firing& firing : unbegun) begin(operation, firing);
-  context_.writer.submit(std::move(operation));
-  refillIds();
+  trigger_(operation, key, trigger_key, plan_time, params);
 }
 
 bool EventDesk::triggersItself(const std::string& flow_key) {

@@ -60,9 +60,8 @@ class FlowCommands {
  private:
   Status admissible() const;
   LiveFlow* find(const std::string& name);
-  // The flow, ready for `runs` more runs.
-  Result<LiveFlow*> findToRun(const std::string& name, size_t runs);
-  void refill();
+  // The flow, ready to run.
+  Result<LiveFlow*> findToRun(const std::string& name);
   template <typename View>
   void answer(Operation operation, Result<View> view, const api::Callback<View>& done) {
     operation.then([done, view = std::move(view)] { done(view); });

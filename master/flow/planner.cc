@@ -23,10 +23,11 @@ constexpr size_t kGapRowsPerTurn = 2'000;
 constexpr size_t kRunsPerSlice = 10;
 constexpr size_t kRowsPerSlice = 500;
 constexpr size_t kGivenUpMax = 10'000;
-constexpr size_t kWriterBusy = 1'000;  // Operations on their way; compensation lets them go first.
+// Operations on their way: compensation lets so many go first, and more must not pile up in memory.
+constexpr size_t kWriterBusy = 1'000;
+constexpr size_t kWriterFull = 20'000;
 
 constexpr Micros kRefusedWait = Millis(200);
-constexpr Micros kNumbersWait = Millis(10);
 constexpr Micros kWriterWait = Millis(20);
 constexpr Micros kTick{1};
 
@@ -34,8 +35,8 @@ int64_t countOf(const LiveFlow& flow) { return flow.newest->spec.schedule->count
 
 }  // namespace
 
-Planner::Planner(TermContext& context, FlowState& flows, RunEngine& runs, IdAllocator& run_ids)
-    : context_(context), flows_(flows), runs_(runs), run_ids_(run_ids) {}
+Planner::Planner(TermContext& context, FlowState& flows, RunEngine& runs)
+    : context_(context), flows_(flows), runs_(runs) {}
 
 // ------------------------------------------------------------------------------------- flows
 
@@ -186,13 +187,6 @@ void Planner::lookAgain(Micros wait) {
   }
 }
 
-void Planner::refill() {
-  const auto post = [this](std::function<void()> event) {
-    context_.dispatcher.post(std::move(event));
-  };
-  if (auto operation = run_ids_.refill(post)) context_.writer.submit(std::move(*operation));
-}
-
 void Planner::look() {
   if (!open_) return;
   if (!context_.writer.acceptsWork()) {
@@ -204,19 +198,18 @@ void Planner::look() {
   const bool backlog_first = mutant("compensation_before_current") && !gaps_.empty();
   const bool all_begun = !backlog_first && beginDue(now);
   if (all_begun || backlog_first) compensate();
-  refill();
-  if (run_ids_.available() == 0 && (!all_begun || !gaps_.empty())) return lookAgain(kNumbersWait);
-  if (!all_begun) return lookAgain({});
+  const size_t pending = context_.writer.pendingOperations();
+  if (!all_begun) return lookAgain(pending > kWriterFull ? kWriterWait : Micros(0));
   if (gaps_.empty()) return arm(now);
   // What is due next waits no longer for the backlog than the backlog for the writer.
-  lookAgain(context_.writer.pendingOperations() > kWriterBusy ? kWriterWait : Micros(0));
+  lookAgain(pending > kWriterBusy ? kWriterWait : Micros(0));
 }
 
 // --------------------------------------------------------------------------------------- due
 
 bool Planner::beginDue(WallTime now) {
   for (size_t taken = 0; !due_.empty() && due_.begin()->first <= now; ++taken) {
-    if (taken == kDuePerTurn || run_ids_.available() == 0) return false;
+    if (taken == kDuePerTurn) return false;
     LiveFlow* flow = flows_.findFlow(due_.begin()->second);
     CHECK(flow != nullptr);
     take(*flow);
@@ -314,7 +307,6 @@ void Planner::compensate() {
   Slice done;
   for (size_t flows = 0; flows < kGapFlowsPerTurn && !gaps_.empty(); ++flows) {
     if (done.runs >= kGapRunsPerTurn || done.missed >= kGapRowsPerTurn) return;
-    if (run_ids_.available() == 0) return;
     auto next = gaps_.upper_bound(last_compensated_);
     if (next == gaps_.end()) next = gaps_.begin();
     last_compensated_ = *next;
@@ -337,7 +329,7 @@ Planner::Slice Planner::compensate(LiveFlow& flow) {
       defaultMisfirePolicy(recurrence, record.missed_after));
   MisfirePlan plan =
       planMisfire(recurrence, policy, record.missed_after, record.missed_until, kRowsPerSlice);
-  const size_t runs = std::min({plan.run.size(), kRunsPerSlice, size_t{run_ids_.available()}});
+  const size_t runs = std::min(plan.run.size(), kRunsPerSlice);
   const bool done = runs == plan.run.size() && plan.missed.size() < kRowsPerSlice;
   plan.run.resize(runs);
   const WallTime now = context_.clock.wallNow();

@@ -25,11 +25,10 @@ namespace baton::master {
 // row, while nothing is due: the stretch stands in the flow's row (missed_after, missed_until) and
 // shrinks with each operation.
 //
-// While the database takes nothing, or there is no number for a run, everything waits and nothing
-// is lost. Dispatcher thread only.
+// While the database takes nothing, everything waits and nothing is lost. Dispatcher thread only.
 class Planner {
  public:
-  Planner(TermContext& context, FlowState& flows, RunEngine& runs, IdAllocator& run_ids);
+  Planner(TermContext& context, FlowState& flows, RunEngine& runs);
 
   // The flow went online or offline, was deleted, or has another schedule: its record and version
   // already say so. Sets the recurrence, next_at (later than now) and last_instant; the caller
@@ -58,7 +57,6 @@ class Planner {
   void noticeGap(WallTime now);
   void arm(WallTime now);
   void lookAgain(Micros wait);  // Zero: behind what waits in the dispatcher.
-  void refill();
 
   // False: its schedule can't be followed; the flow keeps its row and is left alone.
   bool read(LiveFlow& flow);
@@ -83,7 +81,6 @@ class Planner {
   TermContext& context_;
   FlowState& flows_;
   RunEngine& runs_;
-  IdAllocator& run_ids_;
 
   std::set<std::pair<WallTime, std::string>> due_;  // Next instant and key of each online flow.
   std::set<std::string> gaps_;                      // Flows with a stretch of missed instants.

@@ -85,7 +85,7 @@ RunRecord RunEngine::add(Operation& operation, const RunStart& what) {
   run.version = flow->newest;
   run.params = what.params;
   RunRecord& record = run.record;
-  const RunId id = record.state.id = run_ids_.take();
+  const RunId id = record.state.id = run_ids_.take(operation);
   record.flow = flow->record.name;
   record.version = flow->newest->number;
   record.trigger = what.trigger;
@@ -103,8 +103,16 @@ RunRecord RunEngine::add(Operation& operation, const RunStart& what) {
   RunRecord row = record;
   operation.touchRun(id);
   operation.changes.new_runs.push_back(record);
+  refill(run_ids_);
   admit(operation, flows_.runs.emplace(id, std::move(run)).first->second);
   return row;
+}
+
+void RunEngine::refill(IdAllocator& ids) {
+  const auto post = [this](std::function<void()> event) {
+    context_.dispatcher.post(std::move(event));
+  };
+  if (auto refilled = ids.refill(post)) context_.writer.submit(std::move(*refilled));
 }
 
 std::vector<RunRecord> RunEngine::startAll(Operation& operation, const std::vector<RunStart>& all) {
@@ -223,10 +231,6 @@ void RunEngine::carry(Operation& operation, LiveRun& run, LiveTask& task, bool a
     const auto sub_run = flows_.sub_runs.find(task.state.id);
     if (sub_run != flows_.sub_runs.end()) return;
     return tasks_.done(operation, task, FailureReason::SubFlowFailed, "its run is gone");
-  }
-  if (spec.kind == "flow" && run_ids_.available() == 0) {
-    unstarted_.push_back(task.state.id);
-    return retryLater();
   }
   const auto resolved = flow::resolveTask(spec, contextOf(run));
   if (!resolved.ok() && !again) {

@@ -49,7 +49,7 @@ class RunEngine final : public RunListener {
 
   // --- entry -------------------------------------------------------------------------------
   // Makes the run and begins it if it has a place. Returns its row as it then is (it may be
-  // terminal). The flow exists and its newest version can be read; run_ids has a number.
+  // terminal). The flow exists and its newest version can be read.
   RunRecord start(Operation& operation, const RunStart& what);
   // The same for several: what follows from any of them does so when all are there.
   std::vector<RunRecord> startAll(Operation& operation, const std::vector<RunStart>& all);
@@ -102,6 +102,7 @@ class RunEngine final : public RunListener {
   void take(Operation& operation, NodeEnd& end);
 
   RunRecord add(Operation& operation, const RunStart& what);
+  void refill(IdAllocator& ids);
 
   // --- places (run_places.cc) ---
   void admit(Operation& operation, LiveRun& run);
@@ -146,10 +147,9 @@ class RunEngine final : public RunListener {
   IdAllocator& run_ids_;
   RunWatcher& watcher_;
   int turns_ = 0;
-  std::vector<NodeEnd> ended_;     // Not taken yet.
-  std::set<std::string> freed_;    // Flows with a place that may have become free.
-  std::vector<RunId> unbegun_;     // Have a place; wait for task numbers.
-  std::vector<TaskId> unstarted_;  // Sub-flow tasks that wait for run numbers.
+  std::vector<NodeEnd> ended_;   // Not taken yet.
+  std::set<std::string> freed_;  // Flows with a place that may have become free.
+  std::vector<RunId> unbegun_;   // Have a place; wait for task numbers.
   bool retrying_ = false;
 };
 

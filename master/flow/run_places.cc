@@ -150,12 +150,7 @@ void RunEngine::leaveBackfill(Operation& operation, const LiveRun& run, RunStatu
 
 void RunEngine::retryLater() {
   if (std::exchange(retrying_, true)) return;
-  const auto post = [this](std::function<void()> event) {
-    context_.dispatcher.post(std::move(event));
-  };
-  for (IdAllocator* ids : {&context_.task_ids, &run_ids_}) {
-    if (auto refill = ids->refill(post)) context_.writer.submit(std::move(*refill));
-  }
+  refill(context_.task_ids);
   context_.dispatcher.callAt(context_.clock.bootNow() + kNumbersRetry, [this] { retry(); });
 }
 
@@ -165,18 +160,10 @@ void RunEngine::retry() {
   {
     const Turn turn(*this, operation);
     std::vector<RunId> runs;
-    std::vector<TaskId> tasks;
     std::swap(runs, unbegun_);
-    std::swap(tasks, unstarted_);
     for (const RunId id : runs) {
       LiveRun* run = flows_.findRun(id);
       if (run != nullptr && run->record.state.status == RunStatus::Waiting) begin(operation, *run);
-    }
-    for (const TaskId id : tasks) {
-      LiveTask* task = context_.live.findTask(id);
-      if (task != nullptr && task->part && task->state.status == TaskStatus::Created) {
-        onNodeFree(operation, *task);
-      }
     }
   }
   context_.writer.submit(std::move(operation));

@@ -51,14 +51,7 @@ Result<uint64_t> readAnswer(const std::string& text, const std::string& key) {
 
 }  // namespace
 
-void FlowCommands::refill() {
-  const auto post = [this](std::function<void()> event) {
-    context_.dispatcher.post(std::move(event));
-  };
-  if (auto operation = run_ids_.refill(post)) context_.writer.submit(std::move(*operation));
-}
-
-Result<LiveFlow*> FlowCommands::findToRun(const std::string& name, size_t runs) {
+Result<LiveFlow*> FlowCommands::findToRun(const std::string& name) {
   LiveFlow* flow = find(name);
   if (flow == nullptr) {
     return Error::notFound("there is no flow {}", truncateUtf8(name, 64));
@@ -66,10 +59,6 @@ Result<LiveFlow*> FlowCommands::findToRun(const std::string& name, size_t runs) 
   if (flows_.newestOf(*flow) == nullptr) {
     return Error::conflict("version {} of flow {} can't be read any more; apply it anew",
                            flow->record.version, flow->record.name);
-  }
-  if (run_ids_.available() < runs) {
-    refill();
-    return Error(ErrorCode::Overloaded, "run numbers are being reserved; repeat in a moment");
   }
   return flow;
 }
@@ -157,7 +146,7 @@ void FlowCommands::trigger(const api::FlowTrigger& request, api::Callback<RunRec
 
 Result<RunRecord> FlowCommands::trigger(Operation& operation, const api::FlowTrigger& request) {
   RETURN_IF_ERROR(checkParams(request.params));
-  ASSIGN_OR_RETURN(LiveFlow * flow, findToRun(request.flow, 1));
+  ASSIGN_OR_RETURN(LiveFlow * flow, findToRun(request.flow));
   const uint64_t live = context_.live.tasks.size();
   if (live + flow->newest->spec.tasks.size() > context_.options.queue_max) {
     return Error::make(ErrorCode::Overloaded, "{} tasks are live, queue.max is {}", live,
@@ -171,7 +160,6 @@ Result<RunRecord> FlowCommands::trigger(Operation& operation, const api::FlowTri
                               .priority = request.priority,
                               .principal = request.request.principal});
   keep(operation, request.request, run.state.id);
-  refill();
   return run;
 }
 
@@ -218,7 +206,7 @@ Result<RunRecord> FlowCommands::runMissed(Operation& operation, MissedRecord mis
     return Error::conflict("the instant {} of flow {} was run already: run {}",
                            formatRfc3339(missed.plan_time), missed.flow, missed.run_id);
   }
-  ASSIGN_OR_RETURN(const LiveFlow* flow, findToRun(missed.flow, 1));
+  ASSIGN_OR_RETURN(const LiveFlow* flow, findToRun(missed.flow));
   const RunRecord run = runs_.start(operation, {.flow = flow->record.key(),
                                                 .trigger = RunTrigger::Schedule,
                                                 .trigger_key = formatRfc3339(missed.plan_time),
@@ -230,7 +218,6 @@ Result<RunRecord> FlowCommands::runMissed(Operation& operation, MissedRecord mis
   operation.touchFlow(missed.flow);
   operation.changes.missed.push_back(std::move(missed));
   keep(operation, request, run.state.id);
-  refill();
   return run;
 }
 
@@ -259,14 +246,12 @@ Result<api::BackfillView> FlowCommands::backfill(Operation& operation,
     return invalid("parallel",
                    fmt::format("is {}, expected 1 to {}", request.parallel, kParallelMax));
   }
-  ASSIGN_OR_RETURN(const LiveFlow* flow, findToRun(request.flow, 0));
+  ASSIGN_OR_RETURN(const LiveFlow* flow, findToRun(request.flow));
   api::BackfillView view;
   ASSIGN_OR_RETURN(view.plan_times, instantsOf(*flow, request));
   if (request.newest_first) std::reverse(view.plan_times.begin(), view.plan_times.end());
   if (request.dry_run) return view;
-  // One number is the backfill's own.
-  RETURN_IF_ERROR(findToRun(request.flow, view.plan_times.size() + 1).status());
-  view.id = run_ids_.take();
+  view.id = run_ids_.take(operation);  // One number is the backfill's own.
   BackfillRecord record;
   record.id = view.id;
   record.flow = flow->record.name;
@@ -290,7 +275,6 @@ Result<api::BackfillView> FlowCommands::backfill(Operation& operation,
   flows_.backfills[view.id].record = std::move(record);
   for (const RunRecord& run : runs_.startAll(operation, starts)) view.runs.push_back(run.state.id);
   keep(operation, request.request, view.id);
-  refill();
   logInfo("backfill", field("flow", flow->record.name), field("backfill", view.id),
           field("runs", view.runs.size()), field("epoch", context_.epoch()));
   return view;

@@ -22,7 +22,17 @@ uint64_t IdAllocator::take() {
   return id;
 }
 
+uint64_t IdAllocator::take(Operation& operation) {
+  if (available_ > 0) return take();
+  CHECK(reserved_end_ > 0);
+  const uint64_t number = std::max(reserved_end_, floor_);
+  operation.takeNumber(counter_, number);
+  skipTo(number + 1);  // Those that are being reserved may begin below it.
+  return number;
+}
+
 void IdAllocator::add(uint64_t first, uint64_t count) {
+  reserved_end_ = std::max(reserved_end_, first + count);
   blocks_.push_back({first, first + count});
   available_ += count;
   skipTo(floor_);

@@ -25,6 +25,11 @@ class IdAllocator {
   uint64_t available() const { return available_; }
   // Only when available() > 0.
   uint64_t take();
+  // The same whether or not there is one in hand: without, the number behind all that are reserved,
+  // which the operation itself then reserves. So what needs a number now never has to wait, and
+  // numbers taken by operations that are never stored are free again. Nobody but the master of this
+  // epoch reserves, so the number can't be another's.
+  uint64_t take(Operation& operation);
   // Reserves one number within a transaction, for when the stock is used up. Numbers in hand or on
   // their way may be lower: skipTo keeps those of one order from being given after it.
   Result<uint64_t> reserveOne(dao::FencedTxn& txn) const { return txn.reserveIds(counter_, 1); }
@@ -45,7 +50,8 @@ class IdAllocator {
   const uint64_t stock_;
   std::deque<Block> blocks_;
   uint64_t available_ = 0;
-  uint64_t floor_ = 0;  // No number below it is given.
+  uint64_t floor_ = 0;         // No number below it is given.
+  uint64_t reserved_end_ = 0;  // Behind all numbers that are known to be reserved.
   bool refilling_ = false;
 };
 

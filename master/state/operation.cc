@@ -74,6 +74,21 @@ uint64_t flowKey(std::string_view name) {
   return (std::hash<std::string>{}(nameKey(name)) & (kBit - 1)) | kBit;
 }
 
+void Operation::takeNumber(const std::string& counter, uint64_t number) {
+  uint64_t& highest = numbers[counter];
+  highest = std::max(highest, number);
+}
+
+std::map<std::string, uint64_t> mergeNumbers(std::span<const Operation> operations) {
+  std::map<std::string, uint64_t> highest;
+  for (const Operation& operation : operations) {
+    for (const auto& [counter, number] : operation.numbers) {
+      highest[counter] = std::max(highest[counter], number);
+    }
+  }
+  return highest;
+}
+
 void Operation::touchTask(TaskId id) { keys.push_back(taskKey(id)); }
 void Operation::touchRunner(std::string_view runner_id) { keys.push_back(runnerKey(runner_id)); }
 

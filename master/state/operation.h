@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,11 +53,15 @@ struct ChangeSet {
 struct Operation {
   ChangeSet changes;
   std::vector<uint64_t> keys;  // What it is about, see taskKey and its likes.
+  // The highest number that was taken without being reserved, by counter: they are reserved with
+  // it.
+  std::map<std::string, uint64_t> numbers;
   // Statements beyond row changes (id blocks, purges); may run again when the batch is repeated.
   std::vector<std::function<Status(dao::FencedTxn&)>> statements;
   std::vector<std::function<void()>> effects;
   uint64_t decided = 0;  // Rises from one decision to the next; set by the state writer.
 
+  void takeNumber(const std::string& counter, uint64_t number);
   void touchTask(TaskId id);
   void touchRunner(std::string_view runner_id);
   void touchRun(RunId id);
@@ -71,7 +76,7 @@ struct Operation {
   void store(const SettingRecord& setting);
   void forgetHost(const std::string& name);
   void forgetRunner(const std::string& runner_id);
-  bool writes() const { return !changes.empty() || !statements.empty(); }
+  bool writes() const { return !changes.empty() || !statements.empty() || !numbers.empty(); }
   void then(std::function<void()> effect) { effects.push_back(std::move(effect)); }
 };
 
@@ -80,6 +85,9 @@ uint64_t taskKey(TaskId id);
 uint64_t runKey(RunId id);
 uint64_t runnerKey(std::string_view runner_id);
 uint64_t flowKey(std::string_view name);
+
+// The numbers that operations of one batch have taken, the highest of each counter.
+std::map<std::string, uint64_t> mergeNumbers(std::span<const Operation> operations);
 
 // One set for the whole batch: one row per key, the newest, new tasks and runs with their newest
 // state.

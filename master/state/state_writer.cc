@@ -23,6 +23,13 @@ size_t countRows(const ChangeSet& changes) {
          changes.host.gone_hosts.size() + changes.host.gone_runners.size();
 }
 
+// Afterwards `number` and all below it are reserved.
+Status reserveThrough(dao::FencedTxn& txn, const std::string& counter, uint64_t number) {
+  ASSIGN_OR_RETURN(const uint64_t next, txn.reserveIds(counter, 1));
+  if (next >= number) return {};
+  return txn.reserveIds(counter, number - next).status();
+}
+
 }  // namespace
 
 StateWriter::StateWriter(dao::Writer& writer, Clock& clock, const std::atomic<Epoch>& epoch,
@@ -311,6 +318,9 @@ Status StateWriter::writeOnce(const ChangeSet& changes, std::span<Operation> ope
   RETURN_IF_ERROR(txn.storeRunners(changes.runners));
   RETURN_IF_ERROR(txn.storeOutbox(changes.outbox));
   RETURN_IF_ERROR(txn.storeIdempotency(changes.idempotency));
+  for (const auto& [counter, number] : mergeNumbers(operations)) {
+    RETURN_IF_ERROR(reserveThrough(txn, counter, number));
+  }
   for (Operation& operation : operations) {
     for (auto& statement : operation.statements) RETURN_IF_ERROR(statement(txn));
   }

@@ -131,5 +131,31 @@ TEST(IdAllocatorTest, TheStockIsRefilledAtHalfAndOnlyOnceAtATime) {
   for (TaskId next = 6; next <= 15; ++next) EXPECT_EQ(ids.take(), next);
 }
 
+TEST(IdAllocatorTest, WithoutAStockANumberIsReservedByTheOperationThatTakesIt) {
+  // Aim: nobody waits for a number, none is given twice, and the next term begins behind all.
+  test::FakeDatabase database(1);
+  const auto writer = database.makeWriter();
+  IdAllocator ids("run_id", 4);
+  ASSERT_TRUE(ids.prime(*writer, 1, 1).ok());
+  std::vector<std::function<void()>> posted;
+  const auto post = [&](std::function<void()> event) { posted.push_back(std::move(event)); };
+  Operation operation;
+  for (uint64_t next = 1; next <= 4; ++next) EXPECT_EQ(ids.take(operation), next);
+  EXPECT_FALSE(operation.writes());
+  auto refill = ids.refill(post);
+  ASSERT_TRUE(refill.has_value());
+  // Its numbers are under way, and the operation comes before them.
+  for (uint64_t next = 5; next <= 7; ++next) EXPECT_EQ(ids.take(operation), next);
+  EXPECT_EQ(operation.numbers, (std::map<std::string, uint64_t>{{"run_id", 7}}));
+  EXPECT_TRUE(operation.writes());
+  auto txn = writer->begin(1, 2);
+  for (auto& statement : refill->statements) ASSERT_TRUE(statement(**txn).ok());
+  ASSERT_TRUE((*txn)->commit().ok());
+  for (auto& effect : refill->effects) effect();
+  for (auto& event : posted) event();
+  for (uint64_t next = 8; next <= 10; ++next) EXPECT_EQ(ids.take(operation), next);
+  EXPECT_EQ(mergeNumbers({&operation, 1}).at("run_id"), 10U);
+}
+
 }  // namespace
 }  // namespace baton::master
