@@ -180,6 +180,8 @@ Status putTag(RowEncoder& row, TaskId id, std::string_view tag) {
   return row.endRow({.id = id});
 }
 
+std::string flowMark(std::string_view flow_key) { return fmt::format("@flow:{}", flow_key); }
+
 const BatchForm& outputsForm() {
   static const BatchForm form{.kind = BatchForm::Kind::Update,
                               .noun = "task",

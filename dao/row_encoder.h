@@ -64,6 +64,9 @@ const BatchForm& specStoreForm();
 Status putSpecText(RowEncoder& row, TaskId id, std::string_view spec);
 const BatchForm& tagInsertForm();
 Status putTag(RowEncoder& row, TaskId id, std::string_view tag);
+// Tasks of a flow are found as those of a tag are: by a mark made of the flow's key, which can be
+// no tag and is not among those that a task shows.
+std::string flowMark(std::string_view flow_key);
 const BatchForm& taskStateForm();
 Status putTaskState(RowEncoder& row, const TaskState& state);
 const BatchForm& outputsForm();

@@ -49,7 +49,8 @@ Status SqlTxn::insertTasks(std::span<const TaskRecord> rows) {
     for (const std::string& tag : task.tags) {
       RETURN_IF_ERROR(putTag(encoder, task.state.id, tag));
     }
-    return {};
+    if (task.flow.empty()) return {};
+    return putTag(encoder, task.state.id, flowMark(nameKey(task.flow)));
   });
 }
 

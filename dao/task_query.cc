@@ -2,16 +2,17 @@
 
 namespace baton::dao {
 
-QueryPart makeTaskQuery(const TaskFilter& filter, TaskId before, bool with_run) {
+QueryPart makeTaskQuery(const TaskFilter& filter, const std::string& flow_mark, TaskId before,
+                        bool with_run) {
   QueryPart query;
   query.sql = " FROM task t";
   if (!filter.tag.empty()) query.sql += " JOIN task_tag g ON g.task_id=t.task_id";
   if (!filter.host.empty()) query.sql += " JOIN runner r ON r.runner_id=t.runner_id";
-  const bool by_run = filter.run_id != 0 || !filter.flow.empty();
+  if (!filter.flow.empty()) query.sql += " JOIN task_tag f ON f.task_id=t.task_id";
+  const bool by_run = filter.run_id != 0;
   if (by_run) query.sql += " JOIN run_task x ON x.task_id=t.task_id";
-  if (!filter.flow.empty()) query.sql += " JOIN run u ON u.run_id=x.run_id";
   if (with_run && !by_run) query.sql += " LEFT JOIN run_task x ON x.task_id=t.task_id";
-  if (with_run && filter.flow.empty()) query.sql += " LEFT JOIN run u ON u.run_id=x.run_id";
+  if (with_run) query.sql += " LEFT JOIN run u ON u.run_id=x.run_id";
   Conditions where(query);
   if (before != 0) where.add("t.task_id<?", static_cast<uint64_t>(before));
   where.addStatuses("t.phase", "t.status", filter.statuses);
@@ -30,7 +31,7 @@ QueryPart makeTaskQuery(const TaskFilter& filter, TaskId before, bool with_run) 
               std::string_view(filter.runner_id));
   }
   if (filter.run_id != 0) where.add("x.run_id=?", static_cast<uint64_t>(filter.run_id));
-  if (!filter.flow.empty()) where.add("u.flow_key=?", std::string_view(filter.flow));
+  if (!filter.flow.empty()) where.add("f.tag=?", std::string_view(flow_mark));
   if (filter.created_from != WallTime{}) {
     where.add("t.created_at>=?", toMicros(filter.created_from));
   }

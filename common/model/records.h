@@ -45,7 +45,7 @@ struct TaskRecord {
   WallTime created_at{};
   std::string outputs;  // JSON object of strings; empty: none.
   RunId run_id = 0;     // Run of a flow that it is a part of, under its name; 0: none.
-  std::string flow;     // Of the run; read, never written.
+  std::string flow;     // Name of the run's flow. Of a new row only the lists by flow know it.
   TaskState state;
 };
 

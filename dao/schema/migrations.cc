@@ -12,6 +12,8 @@ std::span<const std::string_view> mysqlMigration(uint32_t version) {
       return mysqlMigration3();
     case 4:
       return mysqlMigration4();
+    case 5:
+      return mysqlMigration5();
     default:
       return {};
   }
@@ -27,6 +29,8 @@ std::span<const std::string_view> sqliteMigration(uint32_t version) {
       return sqliteMigration3();
     case 4:
       return sqliteMigration4();
+    case 5:
+      return sqliteMigration5();
     default:
       return {};
   }

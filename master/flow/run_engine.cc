@@ -152,6 +152,7 @@ void RunEngine::begin(Operation& operation, LiveRun& run) {
     const flow::TaskNode& node = spec.tasks[i];
     const LiveTask& task = tasks_.addNode(
         operation, {.run = state.id,
+                    .flow = run.record.flow,
                     .node = i,
                     .name = node.name,
                     .kind = node.kind,

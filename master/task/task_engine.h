@@ -78,6 +78,7 @@ class TaskEngine {
   void setRunListener(RunListener& runs) { runs_ = &runs; }
   struct NodeTask {
     RunId run = 0;
+    std::string flow;
     NodeIndex node = 0;
     std::string name;
     std::string kind;

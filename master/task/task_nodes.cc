@@ -20,6 +20,7 @@ LiveTask& TaskEngine::addNode(Operation& operation, const NodeTask& node) {
   record.tags = node.tags;
   record.created_at = context_.clock.wallNow();
   record.run_id = node.run;
+  record.flow = node.flow;
   record.state.id = context_.task_ids.take();
   record.state.priority = node.priority;
   record.state.hold = node.hold;

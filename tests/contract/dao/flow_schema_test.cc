@@ -109,6 +109,38 @@ TEST_P(DaoContract, MigrationsThatStoppedAnywhereAreFinished) {
   }
 }
 
+// Lists by flow know tasks from before there were marks for that.
+TEST_P(DaoContract, TasksOfFlowsFromBeforeAreMarked) {
+  const DatabaseOptions options = emptyDatabase();
+  const auto backend = makeBackend(options);
+  makeFirstVersion(*backend);
+  {
+    const auto session = backend->connect(SessionKind::Schema);
+    ASSERT_OK(session);
+    for (const std::string_view statement : backend->migration(2)) {
+      ASSERT_OK((*session)->execute(statement));
+    }
+    for (const std::string_view statement :
+         {"INSERT INTO schema_version (version,applied_at) VALUES (2,6)",
+          "INSERT INTO run (run_id,flow_key,flow,trigger_key) VALUES (100,'nightly','Nightly','a')",
+          "INSERT INTO run (run_id,flow_key,flow,trigger_key) VALUES (101,'other','other','a')",
+          "INSERT INTO run_task (run_id,task_id,epoch,batch_id) VALUES (100,7,1,1),(101,8,1,1)"}) {
+      ASSERT_OK((*session)->execute(statement));
+    }
+  }
+  auto database = openDatabase(options);
+  ASSERT_OK(database);
+  ASSERT_OK((*database)->migrate());
+  const auto reader = (*database)->makeReader();
+  TaskFilter filter;
+  filter.flow = "nightly";
+  const auto page = reader->tasks(filter, 0, 10);
+  ASSERT_OK(page);
+  ASSERT_EQ(page->items.size(), 1u);
+  EXPECT_EQ(page->items[0].state.id, 7u);
+  EXPECT_EQ(page->items[0].tags, (std::vector<std::string>{"x"}));
+}
+
 // Both kinds of database have the same tables and columns.
 TEST_P(DaoContract, TablesHaveTheColumnsOfBothKinds) {
   const std::vector<std::pair<std::string, std::string>> columns{

@@ -65,7 +65,7 @@ TEST_P(DaoContract, AnyTextInEveryColumnOfFlowsReadsBackUnchanged) {
   EventRecord& event = rows.events[0];
   event.name = event.key = event.data = event.principal = any;
   rows.backfills[0].flow = rows.backfills[0].principal = any;
-  rows.tasks[0].name = any;
+  rows.tasks[0].name = rows.tasks[0].flow = any;
   const auto txn = begin();
   ASSERT_OK(storeRows(*txn, rows));
   ASSERT_OK(txn->storeTaskSpecs(std::vector<FencedTxn::TaskSpecText>{{7, any}}));
