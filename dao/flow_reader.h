@@ -99,7 +99,7 @@ class FlowReader {
 
   // Recovery. Rows come in no order; `take` returns false to stop early (Cancelled).
   // Every flow, deleted ones included, with the text of its newest version unless deleted.
-  virtual Status allFlows(const std::function<bool(const FlowRow&)>& take) = 0;
+  virtual Status allFlows(const std::function<bool(FlowRow)>& take) = 0;
   virtual Status liveRuns(const std::function<bool(const RunRecord&)>& take) = 0;
   // The tasks of live runs, ended ones included, in rising order of runs and then ids; with name,
   // run id, state and outputs alone.

@@ -306,13 +306,13 @@ Result<std::optional<BackfillRecord>> SqlReader::backfill(uint64_t id) {
 
 // --- recovery ---
 
-Status SqlReader::allFlows(const std::function<bool(const FlowRow&)>& take) {
+Status SqlReader::allFlows(const std::function<bool(FlowRow)>& take) {
   return scan(fmt::format("SELECT {},v.text_body FROM flow f{} AND f.deleted=0", kFlowColumns,
                           kJoinVersion),
               [&](SqlRow& row) {
                 FlowRow flow = readFlow(row);
                 if (flow.version) flow.version->text = row.text(kFlowColumnCount);
-                return goOn(take(flow), "flows");
+                return goOn(take(std::move(flow)), "flows");
               });
 }
 

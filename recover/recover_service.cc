@@ -1,6 +1,7 @@
 #include "recover/recover_service.h"
 
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -40,6 +41,17 @@ struct RecoverService::Range {
     by_text.emplace(*stored, stored);
     return stored;
   }
+};
+
+// Flows and what is live of them; read while the tasks are.
+struct RecoverService::Flows {
+  std::unique_ptr<dao::Reader> reader;
+  std::vector<CalendarRecord> calendars;
+  std::vector<dao::FlowRow> flows;
+  std::vector<FlowVersionRecord> older;
+  std::vector<BackfillRecord> backfills;
+  std::vector<RunRecord> runs;
+  Status result;
 };
 
 Status RecoverService::readRange(Range& range, std::stop_token stop) {
@@ -82,49 +94,64 @@ Status RecoverService::takeCallbacks(RecoverySink& sink, RecoveryCounts& counts,
   }
 }
 
-Status RecoverService::takeFlows(RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop) {
-  const auto reader = database_.makeReader();
-  Status taken;
-  const auto each = [&](auto take) {
-    return [&, take](const auto& row) {
-      taken = stop.stop_requested() ? Status(Error(ErrorCode::Cancelled, "recovery was stopped"))
-                                    : take(row);
-      return taken.ok();
-    };
-  };
-  const auto done = [&](Status read) { return taken.ok() ? read : taken; };
+Status RecoverService::readFlows(Flows& into, std::stop_token stop) {
   for (std::string after;;) {
-    ASSIGN_OR_RETURN(const auto page, reader->calendars(true, after, kCalendarPage));
-    for (const CalendarRecord& calendar : page.items) sink.addCalendar(calendar);
+    ASSIGN_OR_RETURN(auto page, into.reader->calendars(true, after, kCalendarPage));
+    if (!page.items.empty()) after = page.items.back().key();
+    std::move(page.items.begin(), page.items.end(), std::back_inserter(into.calendars));
     if (!page.more) break;
-    after = page.items.back().key();
   }
   std::unordered_map<std::string, uint32_t> newest;
-  RETURN_IF_ERROR(done(reader->allFlows(each([&](const dao::FlowRow& flow) {
-    ++counts.flows;
+  RETURN_IF_ERROR(into.reader->allFlows([&](dao::FlowRow flow) {
     if (!flow.record.deleted) newest[flow.record.key()] = flow.record.version;
-    return sink.addFlow(flow);
-  }))));
-  std::vector<RunRecord> runs;
+    into.flows.push_back(std::move(flow));
+    return !stop.stop_requested();
+  }));
   std::set<std::pair<std::string, uint32_t>> older;
-  RETURN_IF_ERROR(done(reader->liveRuns(each([&](const RunRecord& run) -> Status {
-    const auto at = newest.find(nameKey(run.flow));
-    if (at == newest.end() || at->second != run.version) {
-      older.emplace(nameKey(run.flow), run.version);
-    }
-    runs.push_back(run);
-    return {};
-  }))));
+  RETURN_IF_ERROR(into.reader->liveRuns([&](const RunRecord& run) {
+    const std::string key = nameKey(run.flow);
+    const auto at = newest.find(key);
+    if (at == newest.end() || at->second != run.version) older.emplace(key, run.version);
+    into.runs.push_back(run);
+    return !stop.stop_requested();
+  }));
   for (const auto& [key, number] : older) {
-    ASSIGN_OR_RETURN(const auto version, reader->flowVersion(key, number));
-    if (version) RETURN_IF_ERROR(sink.addVersion(*version));
+    if (stop.stop_requested()) return Error(ErrorCode::Cancelled, "recovery was stopped");
+    ASSIGN_OR_RETURN(auto version, into.reader->flowVersion(key, number));
+    if (version) into.older.push_back(std::move(*version));
   }
-  ASSIGN_OR_RETURN(const auto backfills, reader->liveBackfills());
-  for (const BackfillRecord& backfill : backfills) sink.addBackfill(backfill);
-  counts.runs = runs.size();
-  for (const RunRecord& run : runs) RETURN_IF_ERROR(sink.addRun(run));
-  return done(
-      reader->tasksOfLiveRuns(each([&](const TaskRecord& task) { return sink.addRunTask(task); })));
+  ASSIGN_OR_RETURN(into.backfills, into.reader->liveBackfills());
+  return {};
+}
+
+Status RecoverService::takeFlows(Flows& flows, RecoverySink& sink, RecoveryCounts& counts,
+                                 std::stop_token stop) {
+  const auto each = [&stop](auto& rows, auto take) -> Status {
+    for (auto& row : rows) {
+      if (stop.stop_requested()) return Error(ErrorCode::Cancelled, "recovery was stopped");
+      RETURN_IF_ERROR(take(row));
+    }
+    return {};
+  };
+  for (const CalendarRecord& calendar : flows.calendars) sink.addCalendar(calendar);
+  counts.flows = flows.flows.size();
+  counts.runs = flows.runs.size();
+  RETURN_IF_ERROR(
+      each(flows.flows, [&](dao::FlowRow& flow) { return sink.addFlow(std::move(flow)); }));
+  RETURN_IF_ERROR(
+      each(flows.older, [&](FlowVersionRecord& version) { return sink.addVersion(version); }));
+  for (const BackfillRecord& backfill : flows.backfills) sink.addBackfill(backfill);
+  return each(flows.runs, [&](RunRecord& run) { return sink.addRun(run); });
+}
+
+Status RecoverService::takeRunTasks(RecoverySink& sink, std::stop_token stop) {
+  Status taken;
+  const Status read = database_.makeReader()->tasksOfLiveRuns([&](const TaskRecord& task) {
+    taken = stop.stop_requested() ? Status(Error(ErrorCode::Cancelled, "recovery was stopped"))
+                                  : sink.addRunTask(task);
+    return taken.ok();
+  });
+  return taken.ok() ? read : taken;
 }
 
 Status RecoverService::takeTasks(Range& range, RecoverySink& sink, RecoveryCounts& counts,
@@ -154,6 +181,10 @@ Result<RecoveryCounts> RecoverService::recover(RecoverySink& sink, std::stop_tok
       range.result = readRange(range, stop);
     });
   }
+  Flows flows;
+  flows.reader = database_.makeReader();
+  NamedThread flow_thread(
+      "recover flows", [&flows, stop](std::stop_token) { flows.result = readFlows(flows, stop); });
   // While the ranges are read, the runners are; while later ranges are, earlier ones go in.
   ASSIGN_OR_RETURN(const auto settings, first_reader->settings());
   for (const SettingRecord& setting : settings) sink.addSetting(setting);
@@ -162,6 +193,9 @@ Result<RecoveryCounts> RecoverService::recover(RecoverySink& sink, std::stop_tok
   ASSIGN_OR_RETURN(const auto runners, first_reader->runners());
   for (const RunnerRecord& runner : runners) sink.addRunner(runner);
   counts.runners = runners.size();
+  flow_thread.requestStopAndJoin();
+  RETURN_IF_ERROR(flows.result);
+  RETURN_IF_ERROR(takeFlows(flows, sink, counts, stop));
   for (size_t i = 0; i < ranges.size(); ++i) {
     threads[i].requestStopAndJoin();
     RETURN_IF_ERROR(ranges[i].result);
@@ -169,7 +203,7 @@ Result<RecoveryCounts> RecoverService::recover(RecoverySink& sink, std::stop_tok
     RETURN_IF_ERROR(takeTasks(ranges[i], sink, counts, stop));
   }
   RETURN_IF_ERROR(takeCallbacks(sink, counts, stop));
-  RETURN_IF_ERROR(takeFlows(sink, counts, stop));
+  RETURN_IF_ERROR(takeRunTasks(sink, stop));
   RETURN_IF_ERROR(sink.finish());
   return counts;
 }

@@ -21,7 +21,8 @@ struct RecoveredTask {
   std::string spec;                        // Only of DISPATCHED tasks, whose order may be repeated.
 };
 
-// Where recovery puts what it reads; called on the caller's thread, in this order of kinds.
+// Where recovery puts what it reads; called on the caller's thread. Runners, then calendars, flows,
+// versions, backfills and runs; tasks; callbacks; tasks of runs.
 class RecoverySink {
  public:
   virtual ~RecoverySink() = default;
@@ -33,7 +34,7 @@ class RecoverySink {
   virtual Status addTask(RecoveredTask task) = 0;
   virtual void addCallback(const OutboxRecord& callback) = 0;
   virtual void addCalendar(const CalendarRecord& calendar) = 0;  // Deleted ones too.
-  virtual Status addFlow(const dao::FlowRow& flow) = 0;
+  virtual Status addFlow(dao::FlowRow flow) = 0;
   // A version that live runs have and that is not the newest of its flow.
   virtual Status addVersion(const FlowVersionRecord& version) = 0;
   virtual void addBackfill(const BackfillRecord& backfill) = 0;
@@ -54,8 +55,8 @@ struct RecoveryCounts {
 };
 
 // Rebuilds the live state from the database after the epoch row was bumped, so that every older
-// write is either visible or can never come. Tasks are read in parallel ranges, each with a read
-// connection of its own.
+// write is either visible or can never come. Tasks are read in parallel ranges, and flows with
+// their runs beside them, each with a read connection of its own.
 class RecoverService {
  public:
   // `database` outlives this. `threads` at least 1.
@@ -67,10 +68,14 @@ class RecoverService {
 
  private:
   struct Range;
+  struct Flows;
   Status readRange(Range& range, std::stop_token stop);
   Status readSpecs(Range& range);
   Status takeTasks(Range& range, RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
-  Status takeFlows(RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
+  static Status readFlows(Flows& flows, std::stop_token stop);
+  static Status takeFlows(Flows& flows, RecoverySink& sink, RecoveryCounts& counts,
+                          std::stop_token stop);
+  Status takeRunTasks(RecoverySink& sink, std::stop_token stop);
   Status takeCallbacks(RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
 
   dao::Database& database_;

@@ -375,7 +375,7 @@ class FakeFlowReader : public dao::Reader {
     return found;
   }
 
-  Status allFlows(const std::function<bool(const dao::FlowRow&)>& take) override {
+  Status allFlows(const std::function<bool(dao::FlowRow)>& take) override {
     std::vector<dao::FlowRow> found;
     RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
       for (const auto& [key, flow] : tables.flows) found.push_back(rowOf(tables, flow, true));
@@ -441,8 +441,8 @@ class FakeFlowReader : public dao::Reader {
   static void keepLast(std::vector<Row>& rows, uint32_t limit) {
     if (rows.size() > limit) rows.erase(rows.begin(), rows.end() - limit);
   }
-  template <typename Row>
-  static Status give(const std::vector<Row>& rows, const std::function<bool(const Row&)>& take) {
+  template <typename Row, typename Take>
+  static Status give(const std::vector<Row>& rows, const Take& take) {
     for (const Row& row : rows) {
       if (!take(row)) return Error(ErrorCode::Cancelled, "stopped");
     }

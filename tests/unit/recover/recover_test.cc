@@ -26,7 +26,7 @@ class Sink final : public RecoverySink {
     return {};
   }
   void addCallback(const OutboxRecord& callback) override { callbacks.push_back(callback.id); }
-  Status addFlow(const dao::FlowRow& flow) override {
+  Status addFlow(dao::FlowRow flow) override {
     return note(fmt::format("flow {} {}", flow.record.name, flow.record.version));
   }
   Status addVersion(const FlowVersionRecord& version) override {
