@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -62,7 +63,8 @@ class FlowReader {
 
   virtual Result<std::optional<RunRecord>> run(RunId id) = 0;
   virtual Result<PageOf<RunRecord>> runs(const RunFilter& filter, RunId before,
-                                         uint32_t limit) = 0;  // Without params.
+                                         uint32_t limit) = 0;     // Without params.
+  virtual Result<std::map<RunStatus, uint64_t>> runCounts() = 0;  // All runs.
   virtual Result<uint64_t> countRuns(const RunFilter& filter) = 0;
   // All tasks of a run in rising id order, with outputs, without specifications.
   virtual Result<std::vector<TaskRecord>> tasksOfRun(RunId id) = 0;

@@ -159,6 +159,23 @@ Result<PageOf<RunRecord>> SqlReader::runs(const RunFilter& filter, RunId before,
   return page;
 }
 
+Result<std::map<RunStatus, uint64_t>> SqlReader::runCounts() {
+  std::map<RunStatus, uint64_t> counts;
+  const auto take = [&](SqlRow& row) -> Status {
+    const uint64_t status = row.natural(0);
+    if (status >= kRunStatusCount) {
+      return Error::make(ErrorCode::Corrupt, "runs with the unknown status {}", status);
+    }
+    counts[static_cast<RunStatus>(status)] = row.natural(1);
+    return {};
+  };
+  // Ended runs are counted in the index alone.
+  RETURN_IF_ERROR(collect("SELECT phase,COUNT(*) FROM run WHERE phase>0 GROUP BY phase", {}, take));
+  RETURN_IF_ERROR(
+      collect("SELECT status,COUNT(*) FROM run WHERE phase=0 GROUP BY status", {}, take));
+  return counts;
+}
+
 Result<uint64_t> SqlReader::countRuns(const RunFilter& filter) {
   const QueryPart query = makeRunQuery(filter, 0);
   uint64_t count = 0;

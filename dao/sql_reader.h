@@ -40,6 +40,7 @@ class SqlReader final : public Reader {
                                                  uint32_t limit) override;
   Result<std::optional<RunRecord>> run(RunId id) override;
   Result<PageOf<RunRecord>> runs(const RunFilter& filter, RunId before, uint32_t limit) override;
+  Result<std::map<RunStatus, uint64_t>> runCounts() override;
   Result<uint64_t> countRuns(const RunFilter& filter) override;
   Result<std::vector<TaskRecord>> tasksOfRun(RunId id) override;
   Result<std::vector<RunRecord>> runsPlanned(std::string_view key, WallTime from, WallTime before,

@@ -1,9 +1,7 @@
 #include "master/active_term.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <future>
-#include <mutex>
 
 #include "common/base/log.h"
 #include "common/base/stop_point.h"
@@ -17,7 +15,6 @@ constexpr uint64_t kOutboxIdStock = 100'000;
 constexpr uint64_t kRunIdStock = 20'000;
 constexpr uint64_t kEventIdStock = 20'000;
 constexpr int kCommandTriesMax = 5;
-constexpr size_t kSliceBuckets = 5'000;  // Of the table of live tasks: a millisecond or so.
 
 }  // namespace
 
@@ -235,45 +232,6 @@ void ActiveTerm::finishOrphanedCallbacks() {
   }
 }
 
-bool ActiveTerm::inspect(std::function<void()> look, Millis limit) {
-  struct Gate {
-    std::mutex mutex;
-    std::condition_variable done_signal;
-    bool done = false;
-    bool abandoned = false;
-  };
-  const auto gate = std::make_shared<Gate>();
-  dispatcher_.post([gate, look = std::move(look)] {
-    std::lock_guard lock(gate->mutex);
-    if (gate->abandoned) return;
-    look();
-    gate->done = true;
-    gate->done_signal.notify_all();
-  });
-  std::unique_lock lock(gate->mutex);
-  const bool done = gate->done_signal.wait_for(lock, limit, [&] { return gate->done; });
-  gate->abandoned = !done;
-  return done;
-}
-
-bool ActiveTerm::eachLiveTask(const std::function<void(const LiveTask&)>& look) {
-  size_t next = 0;
-  size_t buckets = 0;
-  do {
-    const bool looked = inspect([&] {
-      const auto& tasks = live_.tasks;
-      // The table has grown, and its order is another: all over again.
-      if (std::exchange(buckets, tasks.bucket_count()) != tasks.bucket_count()) next = 0;
-      const size_t end = std::min(buckets, next + kSliceBuckets);
-      for (; next < end; ++next) {
-        for (auto it = tasks.begin(next); it != tasks.end(next); ++it) look(it->second);
-      }
-    });
-    if (!looked) return false;
-  } while (next < buckets);
-  return true;
-}
-
 void ActiveTerm::onDispatcher(std::function<void()> change) {
   if (!dispatcher_.started()) return;
   dispatcher_.resume({});  // A frozen thread would never get to it.
@@ -454,3 +412,6 @@ void ActiveTerm::refreshGauges() {
 }
 
 }  // namespace baton::master
+  metrics.setPlanner(static_cast<double>(planner_.planned()),
+                     static_cast<double>(planner_.behind()),
+                     static_cast<double>(planner_.lag().count()) / 1e6);

@@ -103,12 +103,20 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
 
   // Runs `look` on the dispatcher thread and waits for it. False: not within `limit`.
   bool inspect(std::function<void()> look, Millis limit = Seconds(2));
-  // Shows every live task to `look`, on the dispatcher thread but a slice at a time, so that nobody
-  // waits for long: a task that comes or goes meanwhile may be seen or not, or seen twice. False: a
-  // slice was not done in time.
+  // Shows every live task or run to `look`, on the dispatcher thread but a slice at a time, so that
+  // nobody waits for long: one that comes or goes meanwhile may be seen or not, or seen twice.
+  // False: a slice was not done in time.
   bool eachLiveTask(const std::function<void(const LiveTask&)>& look);
 
   void freeze();
+  bool eachLiveRun(const std::function<void(const LiveRun&)>& look);
+  // Waits until all that was decided by now is durable. False: not in time.
+  bool awaitCommits(Millis limit = Seconds(2));
+  // The newest versions of flows by key, as memory has them, in the order of the keys; null: there
+  // is none, or it can't be read any more. What nobody has needed since the takeover is read here,
+  // on the caller's thread, and kept. Not done in time: all are null.
+  std::vector<std::shared_ptr<const FlowVersion>> newestVersions(
+      const std::vector<std::string>& keys);
   // False: the writer has halted, so that the memory is ahead of the database for good.
   bool resume(const ha::Leadership& leadership);
   // Stops accepting and dispatching and makes what is decided durable.
@@ -121,6 +129,8 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   uint64_t liveRunsOf(const std::string& flow_key) const;
   std::string whyRunWaits(RunId id) const;
   const HostCommands& hostCommands() const { return host_commands_; }
+  const FlowState& flows() const { return flows_; }
+  const Planner& planner() const { return planner_; }
   std::string internalsJson() const;
   void refreshGauges();
 
@@ -153,6 +163,10 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   void finishOrphanedCallbacks();
   // Runs on the dispatcher thread and waits; for gates. Does nothing if the thread is gone.
   void onDispatcher(std::function<void()> change);
+  // Reads large definitions that nobody has needed yet, so that the dispatcher does not have to.
+  void readLargeFlows(std::stop_token stop);
+  template <typename Table, typename Look>
+  bool eachOf(const Table& table, const Look& look);
   void commandWithRow(TaskId id, api::TaskCommand command, bool force, int tries,
                       api::Callback<api::TaskView> done);
 

@@ -1,7 +1,7 @@
 #include "master/master_ports.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <array>
 
 #include "master/answered_once.h"
 
@@ -258,6 +258,8 @@ Result<api::StatsView> MasterPorts::stats() {
   ASSIGN_OR_RETURN(const auto term, activeTerm());
   ASSIGN_OR_RETURN(const auto counts,
                    readers_.with([](dao::Reader& reader) { return reader.taskCounts(); }));
+  ASSIGN_OR_RETURN(const auto runs,
+                   readers_.with([](dao::Reader& reader) { return reader.runCounts(); }));
   const auto view = std::make_shared<api::StatsView>();
   const bool looked = term->inspect([term, view] {
     for (size_t i = 0; i < kPriorityCount; ++i) {
@@ -272,10 +274,18 @@ Result<api::StatsView> MasterPorts::stats() {
       view->workers[id] = worker.counts;
       view->workers[id].running = static_cast<uint64_t>(std::max<int64_t>(0, worker.busy));
     }
+    const Planner& planner = term->planner();
+    view->schedules = planner.planned();
+    view->planner_behind = planner.behind();
+    view->planner_lag_ms = planner.lag().count() / 1'000;
+    view->missed_by_reason = planner.missed();
   });
   if (!looked) return Error(ErrorCode::DeadlineExceeded, "the dispatcher did not answer in time");
   for (const auto& [status, count] : counts.by_status) {
     view->by_status[std::string(toString(status))] = count;
+  }
+  for (const auto& [status, count] : runs) {
+    view->runs_by_status[std::string(toString(status))] = count;
   }
   return *view;
 }
@@ -289,76 +299,6 @@ Result<std::string> MasterPorts::internals() {
   return *text;
 }
 
-Result<api::VerifyView> MasterPorts::verify() {
-  ASSIGN_OR_RETURN(const auto term, activeTerm());
-  struct Seen {
-    TaskStatus status;
-    int32_t attempt;
-  };
-  using Snapshot = std::unordered_map<TaskId, Seen>;
-  // A task that changes between the two looks differs by chance, so a difference counts only if
-  // memory says the same before and after the database was read.
-  const auto look = [&]() -> Result<Snapshot> {
-    Snapshot snapshot;
-    const bool looked = term->eachLiveTask([&](const LiveTask& task) {
-      snapshot.insert_or_assign(task.state.id, Seen{task.state.status, task.state.attempt});
-    });
-    if (!looked) return Error(ErrorCode::DeadlineExceeded, "the dispatcher did not answer in time");
-    return snapshot;
-  };
-  const BootTime began = clock_.bootNow();
-  ASSIGN_OR_RETURN(const auto before, look());
-  Snapshot stored;
-  RETURN_IF_ERROR(readers_.with([&](dao::Reader& reader) {
-    return reader.liveTasks({}, [&](const dao::LiveTask& task) {
-      stored.emplace(task.state.id, Seen{task.state.status, task.state.attempt});
-      return true;
-    });
-  }));
-  ASSIGN_OR_RETURN(const auto after, look());
-  api::VerifyView view;
-  const auto differs = [&](std::string text) {
-    ++view.differences_total;
-    if (view.differences.size() < 100) view.differences.push_back(std::move(text));
-  };
-  for (const auto& [id, seen] : before) {
-    ++view.tasks_compared;
-    const auto later = after.find(id);
-    if (later == after.end() || later->second.status != seen.status ||
-        later->second.attempt != seen.attempt) {
-      continue;
-    }
-    const auto row = stored.find(id);
-    if (row == stored.end()) {
-      differs(fmt::format("task {}: {} in memory, not live in the database", id,
-                          toString(seen.status)));
-    } else if (row->second.status != seen.status || row->second.attempt != seen.attempt) {
-      differs(fmt::format("task {}: {} attempt {} in memory, {} attempt {} in the database", id,
-                          toString(seen.status), seen.attempt, toString(row->second.status),
-                          row->second.attempt));
-    }
-  }
-  std::vector<TaskId> unknown;
-  for (const auto& [id, row] : stored) {
-    if (!before.contains(id) && !after.contains(id)) unknown.push_back(id);
-  }
-  // A short one may have come and gone between the two looks.
-  const bool looked = term->inspect([&] {
-    const LiveState& live = term->live();
-    std::erase_if(unknown, [&](TaskId id) {
-      const auto ended = live.recently_ended.find(id);
-      return live.tasks.contains(id) ||
-             (ended != live.recently_ended.end() && ended->second.mayBeMissingIn(began));
-    });
-  });
-  if (!looked) return Error(ErrorCode::DeadlineExceeded, "the dispatcher did not answer in time");
-  for (const TaskId id : unknown) {
-    differs(fmt::format("task {}: {} in the database, unknown in memory", id,
-                        toString(stored.at(id).status)));
-  }
-  return view;
-}
-
 std::string MasterPorts::metrics() {
   if (const ha::Failover* failover = failover_.load()) {
     const ha::FailoverStats stats = failover->stats();
@@ -367,6 +307,15 @@ std::string MasterPorts::metrics() {
   if (const auto term = activeTerm(); term.ok()) {
     const auto active = *term;
     active->inspect([active] { active->refreshGauges(); }, Millis(500));
+    std::array<double, kRunStatusCount> runs{};
+    if (active->eachLiveRun([&runs](const LiveRun& run) {
+          ++runs[static_cast<size_t>(run.record.state.status)];
+        })) {
+      for (size_t i = 0; i < runs.size(); ++i) {
+        const auto status = static_cast<RunStatus>(i);
+        if (!isTerminal(status)) metrics_.setRuns(status, runs[i]);
+      }
+    }
   }
   return metrics_.text();
 }

@@ -64,6 +64,9 @@ class MasterPorts final : public api::TaskPort,
   void explainWaiting(ActiveTerm& term, std::vector<api::TaskView*> views) const;
 
  private:
+  Status verifyTasks(ActiveTerm& term, api::VerifyView& view);
+  Status verifyRuns(ActiveTerm& term, api::VerifyView& view);
+
   Clock& clock_;
   MasterActiveService& service_;
   std::atomic<ha::Failover*> failover_{nullptr};

@@ -50,6 +50,11 @@ Metrics::Metrics(const std::string& cluster)
                             "Phases of this process's last takeover.", cluster)),
       callbacks_(counterFamily(registry_, "baton_callbacks_total",
                                "Callback deliveries by outcome.", cluster)),
+      runs_(gaugeFamily(registry_, "baton_runs", "Live runs of flows by status.", cluster)),
+      ended_runs_(counterFamily(registry_, "baton_runs_total",
+                                "Runs of flows that have ended, by status.", cluster)),
+      missed_(counterFamily(registry_, "baton_missed_instants_total",
+                            "Instants of schedules that were not run, by reason.", cluster)),
       submitted_(counterFamily(registry_, "baton_tasks_submitted_total", "Accepted tasks.", cluster)
                      .Add({})),
       late_reports_(counterFamily(registry_, "baton_late_reports_total",
@@ -66,6 +71,10 @@ Metrics::Metrics(const std::string& cluster)
       submit_to_start_(histogram(registry_, "baton_submit_to_start_seconds",
                                  "From accepted to reported started.", cluster,
                                  {0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 300})),
+      lateness_(histogram(registry_, "baton_schedule_lateness_seconds",
+                          "From an instant of a schedule to the stored run, without what was made "
+                          "up for.",
+                          cluster, {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60})),
       batch_operations_(histogram(registry_, "baton_database_batch_operations",
                                   "Decisions committed in one transaction.", cluster,
                                   {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096})),
@@ -85,7 +94,18 @@ Metrics::Metrics(const std::string& cluster)
                   .Add({})),
       hosts_held_back_(gaugeFamily(registry_, "baton_hosts_held_back",
                                    "Workers that get no new tasks, by rule or quarantine.", cluster)
-                           .Add({})) {}
+                           .Add({})),
+      schedules_(gaugeFamily(registry_, "baton_schedules",
+                             "Online flows whose schedule has a next instant.", cluster)
+                     .Add({})),
+      planner_behind_(gaugeFamily(registry_, "baton_planner_behind_flows",
+                                  "Flows with missed instants that are still to be dealt with.",
+                                  cluster)
+                          .Add({})),
+      planner_lag_(gaugeFamily(registry_, "baton_planner_lag_seconds",
+                               "For how long the oldest instant that is due has not been begun.",
+                               cluster)
+                       .Add({})) {}
 
 void Metrics::onStateChange(const StateChange& change) {
   switch (change.kind) {
@@ -147,6 +167,21 @@ void Metrics::setStuck(TaskStatus status, double count) {
   stuck_.Add({{"status", std::string(toString(status))}}).Set(count);
 }
 void Metrics::setOutbox(double pending) { outbox_.Set(pending); }
+void Metrics::runEnded(RunStatus status) {
+  ended_runs_.Add({{"status", std::string(toString(status))}}).Increment();
+}
+void Metrics::missedInstants(std::string_view reason, double count) {
+  missed_.Add({{"reason", std::string(reason)}}).Increment(count);
+}
+void Metrics::scheduleLateness(double seconds) { lateness_.Observe(seconds); }
+void Metrics::setRuns(RunStatus status, double count) {
+  runs_.Add({{"status", std::string(toString(status))}}).Set(count);
+}
+void Metrics::setPlanner(double schedules, double behind, double lag_seconds) {
+  schedules_.Set(schedules);
+  planner_behind_.Set(behind);
+  planner_lag_.Set(lag_seconds);
+}
 void Metrics::setSession(std::string_view state, uint64_t leader_changes) {
   for (const char* known : {"connected", "connecting", "expired", "local"}) {
     session_.Add({{"state", known}}).Set(state == known ? 1 : 0);

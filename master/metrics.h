@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/model/run_status.h"
 #include "common/model/task_status.h"
 #include "master/state/state_publisher.h"
 
@@ -34,6 +35,14 @@ class Metrics final : public StateSubscriber {
   void setHostsHeldBack(double count);
   void setStuck(TaskStatus status, double count);
   void setOutbox(double pending);
+  void runEnded(RunStatus status);
+  void missedInstants(std::string_view reason, double count);
+  // Of a run that was begun when it was due.
+  void scheduleLateness(double seconds);
+  void setRuns(RunStatus status, double count);
+  // `lag`: for how long the oldest instant that is due has not been begun; `behind`: flows with
+  // missed instants that are still to be dealt with.
+  void setPlanner(double schedules, double behind, double lag_seconds);
   void setSession(std::string_view state, uint64_t leader_changes);
 
   // Prometheus text format.
@@ -50,12 +59,16 @@ class Metrics final : public StateSubscriber {
   prometheus::Family<prometheus::Gauge>& session_;
   prometheus::Family<prometheus::Gauge>& takeover_;
   prometheus::Family<prometheus::Counter>& callbacks_;
+  prometheus::Family<prometheus::Gauge>& runs_;
+  prometheus::Family<prometheus::Counter>& ended_runs_;
+  prometheus::Family<prometheus::Counter>& missed_;
   prometheus::Counter& submitted_;
   prometheus::Counter& late_reports_;
   prometheus::Counter& heartbeats_;
   prometheus::Counter& illegal_moves_;
   prometheus::Counter& committed_rows_;
   prometheus::Histogram& submit_to_start_;
+  prometheus::Histogram& lateness_;
   prometheus::Histogram& batch_operations_;
   prometheus::Histogram& commit_seconds_;
   prometheus::Gauge& role_;
@@ -63,6 +76,9 @@ class Metrics final : public StateSubscriber {
   prometheus::Gauge& leader_changes_;
   prometheus::Gauge& outbox_;
   prometheus::Gauge& hosts_held_back_;
+  prometheus::Gauge& schedules_;
+  prometheus::Gauge& planner_behind_;
+  prometheus::Gauge& planner_lag_;
 };
 
 }  // namespace baton::master

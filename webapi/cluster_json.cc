@@ -145,11 +145,18 @@ Json statsToJson(const master::api::StatsView& stats) {
   return {{"by_status", stats.by_status},
           {"live_by_priority", stats.live_by_priority},
           {"waiting_by_reason", stats.waiting_by_reason},
-          {"workers", std::move(workers)}};
+          {"workers", std::move(workers)},
+          {"runs_by_status", stats.runs_by_status},
+          {"planner",
+           {{"schedules", stats.schedules},
+            {"behind", stats.planner_behind},
+            {"lag_ms", stats.planner_lag_ms}}},
+          {"missed_by_reason", stats.missed_by_reason}};
 }
 
 Json verifyToJson(const master::api::VerifyView& verify) {
   return {{"tasks_compared", verify.tasks_compared},
+          {"runs_compared", verify.runs_compared},
           {"differences", verify.differences},
           {"differences_total", verify.differences_total}};
 }

@@ -148,13 +148,19 @@ struct StatsView {
   std::map<std::string, uint64_t> live_by_priority;
   std::map<std::string, uint64_t> waiting_by_reason;
   std::map<std::string, WorkerCounts> workers;
+  std::map<std::string, uint64_t> runs_by_status;
+  uint64_t schedules = 0;       // Online flows whose schedule has a next instant.
+  uint64_t planner_behind = 0;  // Flows with missed instants that are still to be dealt with.
+  int64_t planner_lag_ms = 0;   // For how long the oldest instant that is due has not been begun.
+  std::map<std::string, uint64_t> missed_by_reason;  // Instants in this term.
 };
 
 // A difference between memory and database, for people.
 struct VerifyView {
   uint64_t tasks_compared = 0;
-  std::vector<std::string> differences;  // At most 100.
+  std::vector<std::string> differences;  // At most 100, of tasks and runs.
   uint64_t differences_total = 0;
+  uint64_t runs_compared = 0;
 };
 
 class ClusterPort {

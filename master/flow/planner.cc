@@ -105,15 +105,13 @@ void Planner::giveUp(Operation& operation, LiveFlow& flow, std::string_view reas
            at = flow.recurrence->next(*at)) {
         if (counted && count > 0 && record.fired++ >= count) return;
         if (++rows > kGivenUpMax) return;
-        operation.changes.missed.push_back({.flow = record.name,
-                                            .plan_time = *at,
-                                            .reason = std::string(reason),
-                                            .recorded_at = now});
+        miss(operation, flow, *at, reason);
       }
     };
     if (missed) giveUpAll(record.missed_after, record.missed_until, false);
     if (due) giveUpAll(record.last_instant, now, true);
     if (rows > kGivenUpMax) {
+    countMissed(operation);
       logWarn("missed_not_recorded", field("flow", record.name), field("recorded", kGivenUpMax),
               field("reason", reason));
     }
@@ -148,6 +146,11 @@ void Planner::close() {
 void Planner::onWallClockStep() { look(); }
 
 void Planner::noticeGap(WallTime now) {
+Micros Planner::lag() const {
+  if (due_.empty()) return {};
+  return std::max<Micros>(Micros(0), context_.clock.wallNow() - due_.begin()->first);
+}
+
   const BootTime boot = context_.clock.bootNow();
   const Micros passed = boot - looked_boot_;
   const Micros step = now - looked_at_ - passed;
@@ -219,7 +222,6 @@ bool Planner::beginDue(WallTime now) {
 
 void Planner::take(LiveFlow& flow) {
   FlowRecord& record = flow.record;
-  const bool recovered = flow.newest == nullptr;
   leave(flow);
   if (!read(flow)) return;
   // What stands in the row was so by the zones and the rules of then.
@@ -256,6 +258,9 @@ void Planner::begin(Operation& operation, LiveFlow& flow, WallTime at) {
                           .plan_time = at});
 }
 
+  operation.then([&clock = context_.clock, &metrics = context_.metrics, at] {
+    metrics.scheduleLateness(static_cast<double>((clock.wallNow() - at).count()) / 1e6);
+  });
 void Planner::takeGap(LiveFlow& flow) {
   FlowRecord& record = flow.record;
   WallTime gap_end = watched_from_;
@@ -305,6 +310,26 @@ std::optional<WallTime> Planner::currentOf(const LiveFlow& flow, WallTime gap_en
 
 void Planner::compensate() {
   Slice done;
+void Planner::miss(Operation& operation, const LiveFlow& flow, WallTime at,
+                   std::string_view reason) {
+  operation.changes.missed.push_back({.flow = flow.record.name,
+                                      .plan_time = at,
+                                      .reason = std::string(reason),
+                                      .recorded_at = context_.clock.wallNow()});
+}
+
+void Planner::countMissed(Operation& operation) {
+  std::map<std::string, uint64_t> counts;
+  for (const MissedRecord& row : operation.changes.missed) ++counts[row.reason];
+  for (const auto& [reason, count] : counts) missed_[reason] += count;
+  if (counts.empty()) return;
+  operation.then([&metrics = context_.metrics, counts = std::move(counts)] {
+    for (const auto& [reason, count] : counts) {
+      metrics.missedInstants(reason, static_cast<double>(count));
+    }
+  });
+}
+
   for (size_t flows = 0; flows < kGapFlowsPerTurn && !gaps_.empty(); ++flows) {
     if (done.runs >= kGapRunsPerTurn || done.missed >= kGapRowsPerTurn) return;
     auto next = gaps_.upper_bound(last_compensated_);
@@ -332,14 +357,10 @@ Planner::Slice Planner::compensate(LiveFlow& flow) {
   const size_t runs = std::min(plan.run.size(), kRunsPerSlice);
   const bool done = runs == plan.run.size() && plan.missed.size() < kRowsPerSlice;
   plan.run.resize(runs);
-  const WallTime now = context_.clock.wallNow();
   Operation operation;
   std::vector<RunStart> starts;
   for (const MisfirePlan::Missed& missed : plan.missed) {
-    operation.changes.missed.push_back({.flow = record.name,
-                                        .plan_time = missed.at,
-                                        .reason = std::string(toString(missed.reason)),
-                                        .recorded_at = now});
+    miss(operation, flow, missed.at, toString(missed.reason));
     record.missed_after = missed.at;
   }
   for (const WallTime at : plan.run) {
@@ -353,6 +374,7 @@ Planner::Slice Planner::compensate(LiveFlow& flow) {
   }
   if (done) {
     record.missed_after = record.missed_until = {};
+  countMissed(operation);
     gaps_.erase(record.key());
     enter(flow);  // It waited if its next instant was missed as well.
   }

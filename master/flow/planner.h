@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -50,6 +51,10 @@ class Planner {
 
   size_t planned() const { return due_.size(); }
   size_t behind() const { return gaps_.size(); }  // Flows with missed instants to be dealt with.
+  // For how long the oldest instant that is due has not been begun; zero: none is due.
+  Micros lag() const;
+  // Instants that became missed rows in this term, by reason.
+  const std::map<std::string, uint64_t>& missed() const { return missed_; }
 
  private:
   void look();
@@ -71,6 +76,9 @@ class Planner {
   // The run of `at`, together with the flow's record as it stands behind it.
   void begin(Operation& operation, LiveFlow& flow, WallTime at);
 
+  void miss(Operation& operation, const LiveFlow& flow, WallTime at, std::string_view reason);
+  void countMissed(Operation& operation);  // When all of them are in it.
+
   void compensate();
   struct Slice {
     size_t runs = 0;
@@ -85,6 +93,8 @@ class Planner {
   std::set<std::pair<WallTime, std::string>> due_;  // Next instant and key of each online flow.
   std::set<std::string> gaps_;                      // Flows with a stretch of missed instants.
   std::string last_compensated_;                    // They take turns.
+
+  std::map<std::string, uint64_t> missed_;
 
   bool open_ = false;
   bool refused_ = false;     // The database took nothing when it was last looked.

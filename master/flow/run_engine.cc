@@ -368,6 +368,7 @@ void RunEngine::finish(Operation& operation, LiveRun& run, RunStatus status) {
     flow.record.last_success = run.record.plan_time;
     operation.store(flow.record);
   }
+  operation.then([&metrics = context_.metrics, status] { metrics.runEnded(status); });
   leavePlace(run);
   watcher_.onRunEnded(operation, run);
   events_.onRunEnded(operation, run);

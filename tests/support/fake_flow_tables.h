@@ -260,6 +260,13 @@ class FakeFlowReader : public dao::Reader {
     }));
     return page;
   }
+  Result<std::map<RunStatus, uint64_t>> runCounts() override {
+    std::map<RunStatus, uint64_t> counts;
+    RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
+      for (const auto& [id, run] : tables.runs) ++counts[run.state.status];
+    }));
+    return counts;
+  }
   Result<uint64_t> countRuns(const dao::RunFilter& filter) override {
     uint64_t count = 0;
     RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {

@@ -137,6 +137,9 @@ TEST_P(DaoContract, RunsAreFilteredByEveryMember) {
   rows.runs[5].backfill = 9;
   rows.runs[2].state.late = true;
   commitRows(*begin(), rows);
+  std::map<RunStatus, uint64_t> counts;
+  for (const RunRecord& run : rows.runs) ++counts[run.state.status];
+  EXPECT_EQ(*reader_->runCounts(), counts);
   const auto expect = [&](const RunFilter& filter, const Numbers& ids) {
     const auto page = reader_->runs(filter, 0, 10);
     ASSERT_OK(page);
@@ -177,11 +180,11 @@ TEST_P(DaoContract, TasksTellTheirRun) {
                 sampleRunTask(7, 100, "a"), sampleRunTask(8, 101, "a"),
                 sampleRunTask(9, 102, "a"), sampleRunTask(10, 999, "no such run")};
   rows.tasks[2].state.status = TaskStatus::Failed;
+  for (const size_t i : {0, 2, 3}) rows.tasks[i].flow = "Nightly";
+  rows.tasks[4].flow = "other";
   commitRows(*begin(), rows);
   const auto list = reader_->tasks({}, 0, 5);
   ASSERT_OK(list);
-  for (const size_t i : {0, 2, 3}) rows.tasks[i].flow = "Nightly";
-  rows.tasks[4].flow = "other";
   EXPECT_EQ(taskIds(list->items), (Numbers{10, 9, 8, 7, 6}));
   EXPECT_TRUE(list->more);
   Texts told;

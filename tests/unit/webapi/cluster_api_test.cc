@@ -82,7 +82,10 @@ TEST_F(ClusterApiTest, ViewsOfTheMasterAreShown) {
       {.epoch = 3, .node_id = "m1", .reason = "session_lost", .load_ms = 7});
   cluster_.stats_view.by_status["RUNNING"] = 4;
   cluster_.stats_view.workers["w1"] = {10, 1, 2};
-  cluster_.verify_view = {100, {"task 7: status"}, 1};
+  cluster_.stats_view.runs_by_status["FAILED"] = 3;
+  cluster_.stats_view.planner_lag_ms = 12;
+  cluster_.stats_view.missed_by_reason["too_old"] = 9;
+  cluster_.verify_view = {100, {"task 7: status"}, 1, 8};
   const Json takeover = jsonOf(get("/api/v1/cluster/history?limit=5"))["items"].at(0);
   EXPECT_EQ(takeover["reason"], "session_lost");
   EXPECT_EQ(takeover["load_ms"], 7);
@@ -90,8 +93,13 @@ TEST_F(ClusterApiTest, ViewsOfTheMasterAreShown) {
   const Json stats = jsonOf(get("/api/v1/stats"));
   EXPECT_EQ(stats["by_status"]["RUNNING"], 4);
   EXPECT_EQ(stats["workers"]["w1"]["failed"], 1);
+  EXPECT_EQ(stats["runs_by_status"]["FAILED"], 3);
+  EXPECT_EQ(stats["planner"]["lag_ms"], 12);
+  EXPECT_EQ(stats["missed_by_reason"]["too_old"], 9);
   EXPECT_TRUE(jsonOf(get("/api/v1/internals")).contains("queues"));
-  EXPECT_EQ(jsonOf(post("/api/v1/cluster/verify"))["differences_total"], 1);
+  const Json verify = jsonOf(post("/api/v1/cluster/verify"));
+  EXPECT_EQ(verify["differences_total"], 1);
+  EXPECT_EQ(verify["runs_compared"], 8);
   expectProblem(get("/api/v1/cluster/history?limit=0"), 400, "invalid_argument", "limit");
 }
 
