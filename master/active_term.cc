@@ -146,6 +146,8 @@ Status ActiveTerm::onStart() {
   stopPoint("before_gates");
   RETURN_IF_ERROR(openGates());
   open_.store(true, std::memory_order_release);
+  large_flows_ =
+      NamedThread("large flows", [this](const std::stop_token& stop) { readLargeFlows(stop); });
   return {};
 }
 
@@ -183,6 +185,7 @@ void ActiveTerm::onStop() noexcept {
   // Gates first: nothing that still waits in the queue is decided by a master that has been
   // deposed.
   if (dispatcher_.started()) dispatcher_.resume([this] { closeGates(); });
+  large_flows_.requestStopAndJoin();
   CompositeService::onStop();
 }
 
@@ -409,9 +412,9 @@ void ActiveTerm::refreshGauges() {
     metrics.setStuck(status, static_cast<double>(count));
   }
   metrics.setOutbox(static_cast<double>(callbacker_.pending()));
-}
-
-}  // namespace baton::master
   metrics.setPlanner(static_cast<double>(planner_.planned()),
                      static_cast<double>(planner_.behind()),
                      static_cast<double>(planner_.lag().count()) / 1e6);
+}
+
+}  // namespace baton::master

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include "common/base/named_thread.h"
 #include "common/service/composite_service.h"
 #include "dao/database.h"
 #include "flow/definition/flow_parser.h"
@@ -73,7 +74,8 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   // --- flows: any thread -----------------------------------------------------------------------
   // What a definition is checked against.
   flow::FlowSurroundings flowSurroundings();
-  void applyFlow(api::FlowApply request, std::shared_ptr<const FlowVersion> version,
+  // Blocks for a look at the newest version.
+  void applyFlow(api::FlowApply request, std::shared_ptr<FlowVersion> version,
                  api::Callback<api::FlowApplied> done);
   void orderRun(api::RunOrder order, api::Callback<RunRecord> done) {
     run_orders_.order(std::move(order), std::move(done));
@@ -107,8 +109,6 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   // nobody waits for long: one that comes or goes meanwhile may be seen or not, or seen twice.
   // False: a slice was not done in time.
   bool eachLiveTask(const std::function<void(const LiveTask&)>& look);
-
-  void freeze();
   bool eachLiveRun(const std::function<void(const LiveRun&)>& look);
   // Waits until all that was decided by now is durable. False: not in time.
   bool awaitCommits(Millis limit = Seconds(2));
@@ -117,6 +117,8 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   // on the caller's thread, and kept. Not done in time: all are null.
   std::vector<std::shared_ptr<const FlowVersion>> newestVersions(
       const std::vector<std::string>& keys);
+
+  void freeze();
   // False: the writer has halted, so that the memory is ahead of the database for good.
   bool resume(const ha::Leadership& leadership);
   // Stops accepting and dispatching and makes what is decided durable.
@@ -126,11 +128,11 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   LiveState& live() { return live_; }
   const TaskEngine& engine() const { return engine_; }
   const RunnerRegistry& registry() const { return registry_; }
-  uint64_t liveRunsOf(const std::string& flow_key) const;
-  std::string whyRunWaits(RunId id) const;
   const HostCommands& hostCommands() const { return host_commands_; }
   const FlowState& flows() const { return flows_; }
   const Planner& planner() const { return planner_; }
+  uint64_t liveRunsOf(const std::string& flow_key) const;
+  std::string whyRunWaits(RunId id) const;
   std::string internalsJson() const;
   void refreshGauges();
 
@@ -161,12 +163,12 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   void closeFlows();
   void closeGates();
   void finishOrphanedCallbacks();
-  // Runs on the dispatcher thread and waits; for gates. Does nothing if the thread is gone.
-  void onDispatcher(std::function<void()> change);
   // Reads large definitions that nobody has needed yet, so that the dispatcher does not have to.
   void readLargeFlows(std::stop_token stop);
   template <typename Table, typename Look>
   bool eachOf(const Table& table, const Look& look);
+  // Runs on the dispatcher thread and waits; for gates. Does nothing if the thread is gone.
+  void onDispatcher(std::function<void()> change);
   void commandWithRow(TaskId id, api::TaskCommand command, bool force, int tries,
                       api::Callback<api::TaskView> done);
 
@@ -211,6 +213,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   HostCommands host_commands_;
   std::unique_ptr<RecoveryStep> recovery_;
   std::vector<std::unique_ptr<Part>> parts_;
+  NamedThread large_flows_;
 };
 
 }  // namespace baton::master

@@ -11,13 +11,16 @@ flow::FlowSurroundings ActiveTerm::flowSurroundings() {
   return surroundings;
 }
 
-void ActiveTerm::applyFlow(api::FlowApply request, std::shared_ptr<const FlowVersion> version,
+void ActiveTerm::applyFlow(api::FlowApply request, std::shared_ptr<FlowVersion> version,
                            api::Callback<api::FlowApplied> done) {
   const Status fits = FlowCommands::checkStorable(request.text, database_writer_->rowBytesMax());
   if (!fits.ok()) return done(fits.error());
-  onFlows<api::FlowApplied>([request = std::move(request), version = std::move(version),
-                             done](FlowCommands& flows) { flows.apply(request, version, done); },
-                            done);
+  FlowComparison compared =
+      compareVersions(newestVersions({nameKey(version->spec.name)}).front(), version->spec);
+  onFlows<api::FlowApplied>(
+      [request = std::move(request), version = std::move(version), compared = std::move(compared),
+       done](FlowCommands& flows) { flows.apply(request, version, compared, done); },
+      done);
 }
 
 void ActiveTerm::applyCalendar(api::CalendarApply request, flow::ParsedCalendar parsed,

@@ -145,7 +145,7 @@ Result<api::FlowView> FlowPorts::flow(const std::string& name, std::optional<uin
 }
 
 Result<api::ListOf<api::FlowView>> FlowPorts::flows(const api::FlowListQuery& query) {
-  RETURN_IF_ERROR(master_.activeTerm().status());
+  ASSIGN_OR_RETURN(const auto term, master_.activeTerm());
   dao::FlowFilter filter{query.online, query.text};
   ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
     return reader.flows(filter, query.after, query.limit);
@@ -156,6 +156,12 @@ Result<api::ListOf<api::FlowView>> FlowPorts::flows(const api::FlowListQuery& qu
     api::FlowView& view = list.items.emplace_back();
     view.record = std::move(row.record);
     if (row.version) view.version = std::move(*row.version);
+  }
+  std::vector<std::string> keys;
+  for (const api::FlowView& view : list.items) keys.push_back(view.record.key());
+  const auto versions = term->newestVersions(keys);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (versions[i] != nullptr) list.items[i].schedule = flow::scheduleText(versions[i]->spec);
   }
   return list;
 }

@@ -24,10 +24,12 @@ Status LiveStateSink::addTask(recover::RecoveredTask recovered) {
   return {};
 }
 
-Status LiveStateSink::addFlow(const dao::FlowRow& row) {
+Status LiveStateSink::addFlow(dao::FlowRow row) {
   LiveFlow& flow = flows_.flows[row.record.key()];
-  flow.record = row.record;
-  if (!row.record.deleted && row.version) flow.text = row.version->text;
+  flow.record = std::move(row.record);
+  if (!flow.record.deleted && row.version) {
+    flow.text = std::make_shared<const std::string>(std::move(row.version->text));
+  }
   return {};
 }
 

@@ -39,7 +39,7 @@ std::vector<LiveFlow*> CalendarCommands::followersOf(const std::string& key) {
   std::vector<LiveFlow*> followers;
   for (auto& [flow_key, flow] : flows_.flows) {
     if (flow.record.deleted) continue;
-    if (flow.newest == nullptr && !mayNameCalendar(flow.text)) continue;
+    if (flow.newest == nullptr && (flow.text == nullptr || !mayNameCalendar(*flow.text))) continue;
     const auto version = flows_.newestOf(flow);
     if (version == nullptr || !version->spec.schedule) continue;
     if (nameKey(version->spec.schedule->calendar) == key) followers.push_back(&flow);

@@ -24,7 +24,7 @@ std::string EventDesk::firedByEvent(const std::string& name) { return "event\n" 
 
 void EventDesk::index(LiveFlow& flow) {
   if (!flow.record.online || flow.record.deleted) return;
-  if (flow.newest == nullptr && !mayHaveTrigger(flow.text)) return;
+  if (flow.newest == nullptr && (flow.text == nullptr || !mayHaveTrigger(*flow.text))) return;
   const auto version = flows_.newestOf(flow);
   if (version == nullptr || !version->spec.trigger) return;
   const flow::EventSource& trigger = *version->spec.trigger;

@@ -31,6 +31,17 @@ api::FlowView viewOf(const LiveFlow& flow) {
 
 }  // namespace
 
+FlowComparison compareVersions(std::shared_ptr<const FlowVersion> before,
+                               const flow::FlowSpec& after) {
+  FlowComparison compared;
+  if (before != nullptr) {
+    compared.changes = flow::diffFlows(before->spec, after);
+    compared.other_times = !sameTimes(before->spec, after);
+  }
+  compared.before = std::move(before);
+  return compared;
+}
+
 FlowCommands::FlowCommands(TermContext& context, FlowState& flows, RunEngine& runs,
                            Planner& planner, EventDesk& events, IdAllocator& run_ids,
                            ReadWorker& reads, RecentKeys& recent_keys)
@@ -64,25 +75,27 @@ LiveFlow* FlowCommands::find(const std::string& name) {
 
 // ------------------------------------------------------------------------------------- apply
 
-void FlowCommands::apply(const api::FlowApply& request, std::shared_ptr<const FlowVersion> version,
-                         api::Callback<api::FlowApplied> done) {
+void FlowCommands::apply(const api::FlowApply& request, const std::shared_ptr<FlowVersion>& version,
+                         FlowComparison compared, api::Callback<api::FlowApplied> done) {
   // At once: behind the writer it would wait for the very database that it tells about.
   if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
   Operation operation;
-  auto applied = apply(operation, request, *version);
+  auto applied = apply(operation, request, version, std::move(compared));
   answer(std::move(operation), std::move(applied), done);
 }
 
 Result<api::FlowApplied> FlowCommands::apply(Operation& operation, const api::FlowApply& request,
-                                             const FlowVersion& version) {
-  const flow::FlowSpec& spec = version.spec;
+                                             const std::shared_ptr<FlowVersion>& version,
+                                             FlowComparison compared) {
+  const flow::FlowSpec& spec = version->spec;
   LiveFlow* known = find(spec.name);
   const bool was_online = known != nullptr && known->record.online;
   const bool online = request.online.value_or(was_online);
   const auto before = known == nullptr ? nullptr : flows_.newestOf(*known);
   api::FlowApplied applied;
   applied.created = known == nullptr;
-  if (before != nullptr) applied.changes = flow::diffFlows(before->spec, spec);
+  if (before != compared.before) compared = compareVersions(before, spec);
+  applied.changes = std::move(compared.changes);
   applied.changed = before == nullptr || !applied.changes.empty();
   const uint32_t newest = known == nullptr ? 0 : known->record.version;
   if (request.if_version && *request.if_version != newest &&
@@ -102,7 +115,7 @@ Result<api::FlowApplied> FlowCommands::apply(Operation& operation, const api::Fl
   }
   RETURN_IF_ERROR(events_.checkTriggers(nameKey(spec.name), spec));
   const WallTime now = context_.clock.wallNow();
-  const bool other_times = before == nullptr || !sameTimes(before->spec, spec);
+  const bool other_times = compared.other_times;
   if (request.dry_run) {
     LiveFlow would;
     if (known != nullptr) would.record = known->record;
@@ -127,11 +140,10 @@ Result<api::FlowApplied> FlowCommands::apply(Operation& operation, const api::Fl
     record = std::move(fresh);
   }
   if (applied.changed) {
-    auto made = std::make_shared<FlowVersion>(version);
-    made->number = ++record.version;
+    version->number = ++record.version;
     record.name = spec.name;
-    flow.newest = std::move(made);
-    flow.text = {};
+    flow.newest = version;
+    flow.text = nullptr;
     if (other_times) {
       flow.recurrence.reset();
       record.fired = 0;
@@ -181,12 +193,13 @@ void FlowCommands::setOnline(const std::string& name, bool online,
 
 Result<api::FlowView> FlowCommands::setOnline(Operation& operation, LiveFlow& flow, bool online) {
   FlowRecord& record = flow.record;
+  const auto newest = flows_.newestOf(flow);
   if (record.online == online) return viewOf(flow);
-  if (online && flows_.newestOf(flow) == nullptr) {
+  if (online && newest == nullptr) {
     return Error::conflict("version {} of flow {} can't be read any more; apply it anew",
                            record.version, record.name);
   }
-  if (online) RETURN_IF_ERROR(events_.checkTriggers(record.key(), flow.newest->spec));
+  if (online) RETURN_IF_ERROR(events_.checkTriggers(record.key(), newest->spec));
   if (!online) planner_.giveUp(operation, flow, "offline");
   putOnline(flow, online);
   record.updated_at = context_.clock.wallNow();
@@ -209,7 +222,7 @@ void FlowCommands::remove(const std::string& name, api::Callback<api::FlowView> 
   planner_.plan(*flow);
   runs_.stopAll(operation, record.key(), RunReason::FlowDeleted);
   flow->newest = nullptr;
-  flow->text = {};
+  flow->text = nullptr;
   flow->recurrence.reset();
   operation.store(record);
   events_.onFlowChanged(*flow);

@@ -17,6 +17,16 @@
 
 namespace baton::master {
 
+// What a new definition changes against the newest version of its flow. Large ones take a while to
+// compare, so that is done on the caller's thread.
+struct FlowComparison {
+  std::shared_ptr<const FlowVersion> before;  // Null: there is none.
+  std::vector<std::string> changes;           // In words; empty: none, or there is none before.
+  bool other_times = true;                    // It has other instants.
+};
+FlowComparison compareVersions(std::shared_ptr<const FlowVersion> before,
+                               const flow::FlowSpec& after);
+
 // What people ask of flows, decided on the dispatcher thread; answers leave behind the commit.
 // Definitions are read and checked by the caller's thread before (FlowPort::apply). Views that are
 // answered have of the version what is known here: its number, and the text if it was just given.
@@ -30,12 +40,13 @@ class FlowCommands {
   // Whether the database takes the text; any thread. Errors: TooLarge.
   static Status checkStorable(const std::string& text, size_t row_bytes_max);
 
-  // `version` was made of request.text and has no number yet. A definition that means the same as
+  // `version` was made of request.text, has no number yet, and belongs to this from here on.
+  // `compared` is used if its version is still the newest. A definition that means the same as
   // the newest version makes none, so a repetition changes nothing, whatever if_version says. With
   // another schedule, instants that are due and not begun become missed rows ("redefined").
   // Errors: Conflict (if_version; field "version"), InvalidArgument (no such calendar).
-  void apply(const api::FlowApply& request, std::shared_ptr<const FlowVersion> version,
-             api::Callback<api::FlowApplied> done);
+  void apply(const api::FlowApply& request, const std::shared_ptr<FlowVersion>& version,
+             FlowComparison compared, api::Callback<api::FlowApplied> done);
   // Idempotent. Nothing is missed while a flow is offline: instants of that time are no rows. What
   // was due and not begun when it went offline is a missed row ("offline").
   // Errors: NotFound, Conflict (the definition can't be read any more).
@@ -69,7 +80,8 @@ class FlowCommands {
   }
 
   Result<api::FlowApplied> apply(Operation& operation, const api::FlowApply& request,
-                                 const FlowVersion& version);
+                                 const std::shared_ptr<FlowVersion>& version,
+                                 FlowComparison compared);
   void putOnline(LiveFlow& flow, bool online);
   Result<api::FlowView> setOnline(Operation& operation, LiveFlow& flow, bool online);
 

@@ -1,13 +1,15 @@
 #include "master/flow/flow_state.h"
 
+#include <utility>
+
 #include "common/base/log.h"
 
 namespace baton::master {
 
 std::shared_ptr<const FlowVersion> FlowState::newestOf(LiveFlow& flow) {
-  if (flow.newest == nullptr && !flow.text.empty()) {
-    auto read = readFlowVersion(flow.record.name, flow.record.version, flow.text);
-    flow.text = {};
+  if (flow.newest == nullptr && flow.text != nullptr) {
+    const auto text = std::exchange(flow.text, nullptr);
+    auto read = readFlowVersion(flow.record.name, flow.record.version, *text);
     if (!read.ok()) {
       logError("flow_unreadable", field("flow", flow.record.name),
                field("error", read.error().message()));
@@ -28,6 +30,13 @@ std::shared_ptr<const FlowVersion> FlowState::newestOf(LiveFlow& flow) {
     }
   }
   return flow.newest;
+}
+
+void FlowState::learn(const std::string& key, std::shared_ptr<const FlowVersion> version) {
+  LiveFlow* flow = findFlow(key);
+  if (flow == nullptr || flow->text == nullptr || flow->record.version != version->number) return;
+  flow->text = nullptr;
+  flow->newest = std::move(version);
 }
 
 }  // namespace baton::master

@@ -40,10 +40,12 @@ using WaitingRank = std::tuple<int, int64_t, RunId>;
 struct LiveFlow {
   FlowRecord record;
   std::shared_ptr<const FlowVersion>
-      newest;                            // Null: deleted, or not needed yet (FlowState::newestOf).
-  std::string text;                      // Of the newest version, until it was needed.
+      newest;  // Null: deleted, or not needed yet (FlowState::newestOf).
+  std::shared_ptr<const std::string>
+      text;                              // Of the newest version, until it was needed; else null.
   std::optional<Recurrence> recurrence;  // If it has a schedule and its calendar is known; set
                                          // with `newest`.
+  bool planned = false;                  // next_at was found in this term.
   std::set<RunId> running;               // Runs that take a place.
   std::map<WaitingRank, RunId> waiting;  // Runs that wait for a place.
 };
@@ -67,6 +69,17 @@ struct FlowState {
   // wait for that. Null: deleted, or it can't be read any more (told in the log once).
   std::shared_ptr<const FlowVersion> newestOf(LiveFlow& flow);
   CalendarBook calendars;  // For recurrences.
+  // The same in two steps, so that another thread can read it: what to read (the text is null if
+  // there is nothing to be read), and what came of it. Dropped if the flow has changed meanwhile.
+  struct Unread {
+    std::string flow;
+    uint32_t number = 0;
+    std::shared_ptr<const std::string> text;
+  };
+  static Unread unreadOf(const LiveFlow& flow) {
+    return {flow.record.name, flow.record.version, flow.text};
+  }
+  void learn(const std::string& key, std::shared_ptr<const FlowVersion> version);
 
   LiveFlow* findFlow(const std::string& key) {
     const auto it = flows.find(key);

@@ -25,7 +25,7 @@ std::optional<NodeIndex> FlowVersion::find(std::string_view task) const {
   return it->second;
 }
 
-std::shared_ptr<const FlowVersion> makeFlowVersion(uint32_t number, flow::FlowSpec spec) {
+std::shared_ptr<FlowVersion> makeFlowVersion(uint32_t number, flow::FlowSpec spec) {
   auto version = std::make_shared<FlowVersion>();
   version->number = number;
   const std::string& zone = spec.timezone;
@@ -64,7 +64,7 @@ Result<std::shared_ptr<const FlowVersion>> readFlowVersion(const std::string& fl
     return Error::make(ErrorCode::Corrupt, "version {} of flow {} can't be read any more: {}",
                        number, flow, first);
   }
-  return makeFlowVersion(number, std::move(*parsed.flow));
+  return std::shared_ptr<const FlowVersion>(makeFlowVersion(number, std::move(*parsed.flow)));
 }
 
 }  // namespace baton::master

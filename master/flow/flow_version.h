@@ -27,8 +27,9 @@ struct FlowVersion {
   std::optional<NodeIndex> find(std::string_view task) const;
 };
 
-// `spec` was checked (flow::parseFlow): a broken one ends the process.
-std::shared_ptr<const FlowVersion> makeFlowVersion(uint32_t number, flow::FlowSpec spec);
+// `spec` was checked (flow::parseFlow): a broken one ends the process. Only whoever made it changes
+// it, before others see it.
+std::shared_ptr<FlowVersion> makeFlowVersion(uint32_t number, flow::FlowSpec spec);
 
 // The same from a stored text. Errors: Corrupt (it does not pass the checks of this program).
 Result<std::shared_ptr<const FlowVersion>> readFlowVersion(const std::string& flow, uint32_t number,

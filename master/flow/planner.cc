@@ -70,6 +70,7 @@ void Planner::plan(LiveFlow& flow) {
   const WallTime now = context_.clock.wallNow();
   record.last_instant = mutant("planner_no_unique_key") ? now : std::max(record.last_instant, now);
   record.next_at = nextOf(flow);
+  flow.planned = true;
   enter(flow);
   if (open_ && !due_.empty() && due_.begin()->second == record.key()) arm(now);
 }
@@ -86,6 +87,7 @@ bool Planner::replan(LiveFlow& flow) {
   record.next_at = {};
   if (!read(flow)) return true;
   record.next_at = nextOf(flow);
+  flow.planned = true;
   enter(flow);
   if (open_) lookAgain({});
   return true;
@@ -110,8 +112,8 @@ void Planner::giveUp(Operation& operation, LiveFlow& flow, std::string_view reas
     };
     if (missed) giveUpAll(record.missed_after, record.missed_until, false);
     if (due) giveUpAll(record.last_instant, now, true);
-    if (rows > kGivenUpMax) {
     countMissed(operation);
+    if (rows > kGivenUpMax) {
       logWarn("missed_not_recorded", field("flow", record.name), field("recorded", kGivenUpMax),
               field("reason", reason));
     }
@@ -145,12 +147,12 @@ void Planner::close() {
 
 void Planner::onWallClockStep() { look(); }
 
-void Planner::noticeGap(WallTime now) {
 Micros Planner::lag() const {
   if (due_.empty()) return {};
   return std::max<Micros>(Micros(0), context_.clock.wallNow() - due_.begin()->first);
 }
 
+void Planner::noticeGap(WallTime now) {
   const BootTime boot = context_.clock.bootNow();
   const Micros passed = boot - looked_boot_;
   const Micros step = now - looked_at_ - passed;
@@ -225,6 +227,7 @@ void Planner::take(LiveFlow& flow) {
   leave(flow);
   if (!read(flow)) return;
   // What stands in the row was so by the zones and the rules of then.
+  const bool recovered = !std::exchange(flow.planned, true);
   if (const WallTime next = nextOf(flow); recovered && next != record.next_at) {
     record.next_at = next;
     return enter(flow);
@@ -256,11 +259,11 @@ void Planner::begin(Operation& operation, LiveFlow& flow, WallTime at) {
                           .trigger = RunTrigger::Schedule,
                           .trigger_key = formatRfc3339(at),
                           .plan_time = at});
-}
-
   operation.then([&clock = context_.clock, &metrics = context_.metrics, at] {
     metrics.scheduleLateness(static_cast<double>((clock.wallNow() - at).count()) / 1e6);
   });
+}
+
 void Planner::takeGap(LiveFlow& flow) {
   FlowRecord& record = flow.record;
   WallTime gap_end = watched_from_;
@@ -308,8 +311,6 @@ std::optional<WallTime> Planner::currentOf(const LiveFlow& flow, WallTime gap_en
 
 // -------------------------------------------------------------------------------------- gaps
 
-void Planner::compensate() {
-  Slice done;
 void Planner::miss(Operation& operation, const LiveFlow& flow, WallTime at,
                    std::string_view reason) {
   operation.changes.missed.push_back({.flow = flow.record.name,
@@ -330,6 +331,8 @@ void Planner::countMissed(Operation& operation) {
   });
 }
 
+void Planner::compensate() {
+  Slice done;
   for (size_t flows = 0; flows < kGapFlowsPerTurn && !gaps_.empty(); ++flows) {
     if (done.runs >= kGapRunsPerTurn || done.missed >= kGapRowsPerTurn) return;
     auto next = gaps_.upper_bound(last_compensated_);
@@ -372,9 +375,9 @@ Planner::Slice Planner::compensate(LiveFlow& flow) {
     (policy.oldest_first ? record.missed_after : record.missed_until) =
         policy.oldest_first ? at : at - kTick;
   }
+  countMissed(operation);
   if (done) {
     record.missed_after = record.missed_until = {};
-  countMissed(operation);
     gaps_.erase(record.key());
     enter(flow);  // It waited if its next instant was missed as well.
   }

@@ -243,7 +243,7 @@ std::string RunEngine::whyWaiting(const LiveRun& run) const {
   if (record.state.status != RunStatus::Waiting) return {};
   const auto at = flows_.flows.find(nameKey(record.flow));
   if (at == flows_.flows.end()) return {};
-  const LiveFlow& flow = at->second;
+  LiveFlow& flow = at->second;
   if (flow.running.contains(record.state.id) || record.parent_run != 0) {
     return "task numbers are being reserved";
   }

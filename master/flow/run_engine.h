@@ -106,7 +106,7 @@ class RunEngine final : public RunListener {
 
   // --- places (run_places.cc) ---
   void admit(Operation& operation, LiveRun& run);
-  size_t placesOf(const LiveFlow& flow) const;
+  size_t placesOf(LiveFlow& flow) const;
   static WaitingRank rankOf(const RunRecord& record);
   void enqueue(LiveRun& run);
   void leavePlace(const LiveRun& run);

@@ -13,9 +13,10 @@ constexpr Millis kNumbersRetry{20};
 
 }  // namespace
 
-size_t RunEngine::placesOf(const LiveFlow& flow) const {
-  if (flow.newest == nullptr) return 1;
-  const flow::OverlapSpec& overlap = flow.newest->spec.overlap;
+size_t RunEngine::placesOf(LiveFlow& flow) const {
+  const auto newest = flows_.newestOf(flow);
+  if (newest == nullptr) return 1;
+  const flow::OverlapSpec& overlap = newest->spec.overlap;
   if (mutant("overlap_ignored")) return SIZE_MAX;
   return overlap.policy == flow::OverlapSpec::Policy::Parallel
              ? static_cast<size_t>(overlap.max_runs)

@@ -70,6 +70,27 @@ TEST_F(FlowCommandsTest, ADefinitionThatMeansTheSameMakesNoVersion) {
             "{flow: f, tasks: {a: {command: [x], timeout: 2m}}}");
 }
 
+TEST_F(FlowCommandsTest, AComparisonCountsOnlyAgainstTheNewestVersion) {
+  // Aim: definitions are compared before the dispatcher's turn, and another one may come between.
+  apply(kOneTask);
+  const auto first = rig_->flows.flows.at("f").newest;
+  apply("{flow: F, tasks: {b: {command: [x]}}}");
+  const auto second = rig_->flows.flows.at("f").newest;
+  FlowApply request;
+  request.text = kOneTask;
+  const auto same = master::compareVersions(first, first->spec);
+  EXPECT_TRUE(same.changes.empty());
+  EXPECT_FALSE(same.other_times);
+  const auto back = tryApply(request, same);
+  ASSERT_TRUE(back.ok());
+  EXPECT_TRUE(back->changed);
+  EXPECT_EQ(back->flow.record.version, 3U);
+  EXPECT_EQ(back->changes.size(), 2U);
+  // What was read from an older text does not come back either.
+  rig_->flows.learn("f", second);
+  EXPECT_EQ(rig_->flows.flows.at("f").newest->number, 3U);
+}
+
 TEST_F(FlowCommandsTest, AnExpectedVersionIsChecked) {
   FlowApply request;
   request.text = kOneTask;

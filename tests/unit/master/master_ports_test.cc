@@ -5,6 +5,7 @@
 
 #include <future>
 
+#include "master/flow_ports.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_database.h"
 
@@ -57,6 +58,37 @@ class MasterPortsTest : public testing::Test {
     return answer.get_future().get();
   }
 
+  void apply(const std::string& text, bool online) {
+    std::promise<Result<master::api::FlowApplied>> answer;
+    flows_.apply({.name = {}, .text = text, .if_version = {}, .online = online, .request = {}},
+                 [&](auto result) { answer.set_value(result); });
+    const auto applied = answer.get_future().get();
+    ASSERT_TRUE(applied.ok()) << applied.status().text();
+    ASSERT_TRUE(applied->errors.empty()) << applied->errors.front().message;
+  }
+  RunRecord trigger(const std::string& flow) {
+    std::promise<Result<RunRecord>> answer;
+    flows_.trigger({.flow = flow, .plan_time = {}, .params = {}, .priority = {}, .request = {}},
+                   [&](auto result) { answer.set_value(result); });
+    const auto run = answer.get_future().get();
+    EXPECT_TRUE(run.ok()) << run.status().text();
+    return run.ok() ? *run : RunRecord{};
+  }
+  // Another term takes over what this one left.
+  void takeOver() {
+    service_.demote("test", clock_.bootNow());
+    database_.rule(kEpoch + 1);
+    ha::Leadership leadership;
+    leadership.epoch = kEpoch + 1;
+    leadership.cluster_guid = "guid-1";
+    const Status promoted = service_.promote(leadership, {});
+    ASSERT_TRUE(promoted.ok()) << promoted.text();
+  }
+  void expectMetric(const std::string& line) {
+    const std::string text = ports_.metrics();
+    EXPECT_NE(text.find(line + "\n"), std::string::npos) << line << " is not in\n" << text;
+  }
+
   FakeClock clock_;
   FakeDatabase database_{kEpoch};
   master::Metrics metrics_{"test"};
@@ -64,6 +96,7 @@ class MasterPortsTest : public testing::Test {
   LeadingFailover failover_;
   master::MasterActiveService service_{{clock_, database_, webhooks_, metrics_, ""}, {}};
   master::MasterPorts ports_{clock_, database_, service_, metrics_, {"n", "c", "guid-1"}};
+  master::FlowPorts flows_{clock_, database_, ports_};
 };
 
 TEST_F(MasterPortsTest, AnIdempotencyKeyNamesItsFirstRequestForADay) {
@@ -121,6 +154,77 @@ TEST_F(MasterPortsTest, TheQueueDepthIsShownByReason) {
   ASSERT_TRUE(stats.ok());
   EXPECT_EQ(stats->waiting_by_reason.at("no_runner_matches"), 3U);
   EXPECT_EQ(stats->live_by_priority.at("normal"), 3U);
+}
+
+TEST_F(MasterPortsTest, VerifyComparesEveryLiveRunWithItsRow) {
+  // Aim: a run that only one side knows, or that is elsewhere in its life, is named.
+  apply("{flow: f, overlap: {policy: parallel, max_runs: 3}, tasks: {a: {command: [x]}}}", false);
+  std::vector<RunId> ids;
+  for (int i = 0; i < 5; ++i) ids.push_back(trigger("f").state.id);
+  const auto same = ports_.verify();
+  ASSERT_TRUE(same.ok()) << same.status().text();
+  EXPECT_EQ(same->runs_compared, 5U);
+  EXPECT_EQ(same->tasks_compared, 3U);
+  EXPECT_EQ(same->differences, std::vector<std::string>());
+  auto& rows = database_.direct().runs;
+  RunRecord row = rows.at(ids[0]);
+  rows.at(ids[1]).state.status = RunStatus::Paused;
+  rows.at(ids[2]).state.status = RunStatus::Finished;
+  rows.at(ids[4]).state.reruns = 2;
+  row.state.id = 1'000'000;
+  rows[row.state.id] = row;
+  const auto differs = ports_.verify();
+  ASSERT_TRUE(differs.ok()) << differs.status().text();
+  std::vector<std::string> found = differs->differences;
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> expected{
+      fmt::format("run {}: RUNNING rerun 0 in memory, PAUSED rerun 0 in the database", ids[1]),
+      fmt::format("run {}: RUNNING in memory, not live in the database", ids[2]),
+      fmt::format("run {}: WAITING rerun 0 in memory, WAITING rerun 2 in the database", ids[4]),
+      "run 1000000: RUNNING in the database, unknown in memory"};
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(MasterPortsTest, RunsAndThePlannerAreInTheFigures) {
+  // Aim: how many runs are where, and whether the planner keeps up, is seen in figures and metrics.
+  apply("{flow: f, overlap: {policy: parallel, max_runs: 2}, tasks: {a: {command: [x]}}}", false);
+  apply("{flow: n, schedule: {cron: '0 2 * * *', timezone: UTC}, tasks: {a: {noop: true}}}", true);
+  for (int i = 0; i < 3; ++i) trigger("f");
+  EXPECT_EQ(trigger("n").state.status, RunStatus::Finished);
+  const auto stats = ports_.stats();
+  ASSERT_TRUE(stats.ok());
+  EXPECT_EQ(stats->runs_by_status,
+            (std::map<std::string, uint64_t>{{"FINISHED", 1}, {"RUNNING", 2}, {"WAITING", 1}}));
+  EXPECT_EQ(stats->schedules, 1U);
+  EXPECT_EQ(stats->planner_behind, 0U);
+  EXPECT_EQ(stats->planner_lag_ms, 0);
+  expectMetric(R"(baton_runs{cluster="test",status="RUNNING"} 2)");
+  expectMetric(R"(baton_runs{cluster="test",status="PAUSED"} 0)");
+  expectMetric(R"(baton_runs_total{cluster="test",status="FINISHED"} 1)");
+  expectMetric(R"(baton_schedules{cluster="test"} 1)");
+  expectMetric(R"(baton_planner_lag_seconds{cluster="test"} 0)");
+}
+
+TEST_F(MasterPortsTest, FlowsAreListedWithTheirSchedules) {
+  // Aim: also those that nobody has needed since the takeover; who reads them for a list keeps
+  // them.
+  apply(
+      "{flow: a, schedule: {cron: '0 2 * * *', timezone: Europe/Berlin}, tasks: {a: {noop: true}}}",
+      true);
+  apply("{flow: b, schedule: {every: 30s}, tasks: {a: {noop: true}}}", false);
+  apply("{flow: c, tasks: {a: {noop: true}}}", true);
+  takeOver();
+  for (int i = 0; i < 2; ++i) {
+    const auto list = flows_.flows({});
+    ASSERT_TRUE(list.ok()) << list.status().text();
+    ASSERT_EQ(list->items.size(), 3U);
+    EXPECT_EQ(list->items[0].schedule, "cron 0 2 * * * Europe/Berlin");
+    EXPECT_NE(list->items[0].record.next_at, WallTime{});
+    EXPECT_EQ(list->items[1].schedule, "every 30s");
+    EXPECT_EQ(list->items[2].schedule, "");
+  }
+  EXPECT_EQ(trigger("b").state.status, RunStatus::Finished);
 }
 
 }  // namespace

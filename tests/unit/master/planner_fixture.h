@@ -81,12 +81,13 @@ class PlannerTest : public FlowTest {
     EXPECT_TRUE(answer.has_value());
     return answer ? *answer : Result<View>(Error::internal("no answer"));
   }
-  Result<master::api::FlowApplied> tryApply(master::api::FlowApply request) {
+  Result<master::api::FlowApplied> tryApply(master::api::FlowApply request,
+                                            const master::FlowComparison& compared = {}) {
     flow::ParsedFlow parsed = flow::parseFlow("test", request.text);
     for (const flow::FlowIssue& issue : parsed.issues) EXPECT_TRUE(issue.warning) << issue.text();
     const auto version = master::makeFlowVersion(0, *parsed.flow);
     return ask<master::api::FlowApplied>(
-        [&](auto done) { rig_->flow_commands.apply(request, version, done); });
+        [&](auto done) { rig_->flow_commands.apply(request, version, compared, done); });
   }
   master::api::FlowApplied apply(const std::string& text, std::optional<bool> online = true) {
     master::api::FlowApply request;

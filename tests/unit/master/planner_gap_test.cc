@@ -43,6 +43,23 @@ struct Policy {
   std::optional<MisfirePolicy> policy;  // None: by frequency.
 };
 
+TEST_F(PlannerGapTest, TheNextInstantOfARowIsFoundAnew) {
+  // Aim: the last master may have known other rules of the zone; also where somebody has needed the
+  // definition before it is due.
+  apply(yaml("f", "cron: '0 2 * * *', timezone: Europe/Berlin"));
+  apply(yaml("g", "cron: '0 2 * * *', timezone: Europe/Berlin"));
+  rig_.reset();
+  for (const char* key : {"f", "g"}) {
+    database_.direct().flows.at(key).next_at = instant("2026-03-02T00:30:00Z");
+  }
+  begin();
+  rig_->flows.newestOf(rig_->flows.flows.at("g"));
+  watchUntil("2026-03-02T01:30:00Z", Seconds(30));
+  for (const char* key : {"f", "g"}) {
+    EXPECT_EQ(fates(key), (Fates{{"2026-03-02T01:00:00Z", "run"}})) << key;
+  }
+}
+
 TEST_F(PlannerGapTest, AnAbsenceLeavesTheRowsThatThePolicySays) {
   using Kind = MisfireKind;
   const Absence absences[] = {

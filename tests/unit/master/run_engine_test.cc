@@ -176,6 +176,19 @@ TEST_F(RunEngineTest, ARunWaitsForTaskNumbersAndLosesNothing) {
   for (const RunId run : runs) EXPECT_EQ(runStatus(run), R::Finished);
 }
 
+TEST_F(RunEngineTest, PlacesAreThoseOfTheNewestDefinitionBehindATakeoverToo) {
+  // Aim: runs of an older version do not wait because nobody has read the newest one yet.
+  define("{flow: f, tasks: {a: {command: [x]}}}");
+  std::vector<RunId> runs;
+  for (int i = 0; i < 3; ++i) runs.push_back(trigger("f").state.id);
+  define("{flow: f, overlap: {policy: parallel, max_runs: 2}, tasks: {a: {command: [x]}}}");
+  EXPECT_EQ(runStatus(runs[1]), R::Waiting);
+  begin();
+  EXPECT_EQ(runStatus(runs[0]), R::Running);
+  EXPECT_EQ(runStatus(runs[1]), R::Running);
+  EXPECT_EQ(runStatus(runs[2]), R::Waiting);
+}
+
 // ------------------------------------------------------------------------------- sub-flows
 
 TEST_F(RunEngineTest, ASubFlowIsATaskWithoutARunner) {
