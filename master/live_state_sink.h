@@ -29,6 +29,7 @@ class LiveStateSink final : public recover::RecoverySink {
         callbacker_(callbacker) {}
 
   void expect(size_t tasks) override { live_.tasks.reserve(tasks + tasks / 4); }
+  void expectFlows(size_t flows) override { flows_.flows.reserve(flows); }
   void addSetting(const SettingRecord& setting) override { registry_.adopt(setting); }
   void addHost(const HostRecord& host) override { registry_.adopt(host); }
   void addRunner(const RunnerRecord& runner) override { registry_.adopt(runner); }

@@ -101,18 +101,16 @@ Status RecoverService::readFlows(Flows& into, std::stop_token stop) {
     std::move(page.items.begin(), page.items.end(), std::back_inserter(into.calendars));
     if (!page.more) break;
   }
-  std::unordered_map<std::string, uint32_t> newest;
-  RETURN_IF_ERROR(into.reader->allFlows([&](dao::FlowRow flow) {
-    if (!flow.record.deleted) newest[flow.record.key()] = flow.record.version;
-    into.flows.push_back(std::move(flow));
+  using Version = std::pair<std::string, uint32_t>;
+  std::set<Version> older;  // Of live runs; those that are no flow's newest will stay.
+  RETURN_IF_ERROR(into.reader->liveRuns([&](const RunRecord& run) {
+    older.emplace(nameKey(run.flow), run.version);
+    into.runs.push_back(run);
     return !stop.stop_requested();
   }));
-  std::set<std::pair<std::string, uint32_t>> older;
-  RETURN_IF_ERROR(into.reader->liveRuns([&](const RunRecord& run) {
-    const std::string key = nameKey(run.flow);
-    const auto at = newest.find(key);
-    if (at == newest.end() || at->second != run.version) older.emplace(key, run.version);
-    into.runs.push_back(run);
+  RETURN_IF_ERROR(into.reader->allFlows([&](dao::FlowRow flow) {
+    if (!flow.record.deleted) older.erase({flow.record.key(), flow.record.version});
+    into.flows.push_back(std::move(flow));
     return !stop.stop_requested();
   }));
   for (const auto& [key, number] : older) {
@@ -136,6 +134,7 @@ Status RecoverService::takeFlows(Flows& flows, RecoverySink& sink, RecoveryCount
   for (const CalendarRecord& calendar : flows.calendars) sink.addCalendar(calendar);
   counts.flows = flows.flows.size();
   counts.runs = flows.runs.size();
+  sink.expectFlows(flows.flows.size());
   RETURN_IF_ERROR(
       each(flows.flows, [&](dao::FlowRow& flow) { return sink.addFlow(std::move(flow)); }));
   RETURN_IF_ERROR(

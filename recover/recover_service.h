@@ -27,6 +27,7 @@ class RecoverySink {
  public:
   virtual ~RecoverySink() = default;
   virtual void expect(size_t tasks) = 0;  // About so many will come.
+  virtual void expectFlows(size_t flows) = 0;
   virtual void addSetting(const SettingRecord& setting) = 0;
   virtual void addHost(const HostRecord& host) = 0;
   virtual void addRunner(const RunnerRecord& runner) = 0;

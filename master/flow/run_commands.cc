@@ -13,6 +13,17 @@ Error wrongStatus(const LiveRun& run, std::string_view wanted) {
                          toString(run.record.state.status), wanted);
 }
 
+// How many wait before that one. A page of runs asks for each of them, so a long queue is not
+// counted to its end.
+std::string aheadText(const std::map<WaitingRank, RunId>& waiting, const WaitingRank& rank) {
+  constexpr size_t kCounted = 1'000;
+  size_t ahead = 0;
+  for (auto it = waiting.begin(); it != waiting.end() && it->first < rank; ++it) {
+    if (++ahead > kCounted) return fmt::format("more than {}", kCounted);
+  }
+  return std::to_string(ahead);
+}
+
 }  // namespace
 
 Status RunEngine::stop(Operation& operation, LiveRun& run, RunReason why) {
@@ -252,8 +263,7 @@ std::string RunEngine::whyWaiting(const LiveRun& run) const {
     return fmt::format("{} runs of backfill {} before it, {} at once", backfill->second.rest.size(),
                        record.backfill, backfill->second.record.parallel);
   }
-  const auto rank = flow.waiting.find(rankOf(record));
-  const auto ahead = rank == flow.waiting.end() ? 0 : std::distance(flow.waiting.begin(), rank);
+  const std::string ahead = aheadText(flow.waiting, rankOf(record));
   if (flow.running.empty()) return fmt::format("{} runs of its flow before it", ahead);
   return fmt::format("run {} is under way, {} of {} places taken, {} runs before it",
                      *flow.running.begin(), flow.running.size(), placesOf(flow), ahead);

@@ -10,6 +10,7 @@ namespace {
 class Sink final : public RecoverySink {
  public:
   void expect(size_t) override {}  // A hint for room, no promise.
+  void expectFlows(size_t) override {}
   void addSetting(const SettingRecord& setting) override { settings.push_back(setting.name); }
   void addHost(const HostRecord& host) override {
     EXPECT_TRUE(runners.empty()) << "what a host may do is known before its runners are";
