@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
+#include <thread>
 
 #include "master/flow_ports.h"
 #include "tests/support/fake_clock.h"
@@ -225,6 +227,26 @@ TEST_F(MasterPortsTest, FlowsAreListedWithTheirSchedules) {
     EXPECT_EQ(list->items[2].schedule, "");
   }
   EXPECT_EQ(trigger("b").state.status, RunStatus::Finished);
+}
+
+TEST_F(MasterPortsTest, LargeDefinitionsAreReadBehindATakeoverBeforeSomebodyNeedsThem) {
+  // Aim: the dispatcher does not stand still for one when it is due.
+  std::string large = "{flow: large, tasks: {";
+  for (int i = 0; i < 1'000; ++i) large += fmt::format("n{}: {{command: [x, \"{}\"]}}, ", i, i);
+  apply(large + "}}", false);
+  apply("{flow: small, tasks: {a: {noop: true}}}", false);
+  takeOver();
+  const auto term = ports_.activeTerm();
+  ASSERT_TRUE(term.ok());
+  const auto isRead = [&](const std::string& key) {
+    bool read = false;
+    EXPECT_TRUE((*term)->inspect([&] { read = (*term)->flows().flows.at(key).newest != nullptr; }));
+    return read;
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!isRead("large") && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_TRUE(isRead("large"));
+  EXPECT_FALSE(isRead("small"));
 }
 
 }  // namespace
