@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ namespace baton::dao {
 struct QueryPart {
   std::string sql;
   SqlValues values;
+  std::shared_ptr<const std::string> group_tag = {};  // One that nobody else keeps.
 };
 
 // Appends conditions to a query that has none yet.

@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/model/flow_records.h"
 #include "common/model/host_records.h"
+#include "common/model/limit_records.h"
 #include "common/model/records.h"
 
 namespace baton::dao {
@@ -75,6 +76,9 @@ class FencedTxn {
 
   // Forgets idempotency keys older than `before`, at most `limit` rows; returns how many.
   virtual Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) = 0;
+  // Limits of groups, flows, users, hosts and the cluster: inserts or overwrites; takes one away.
+  virtual Status storeLimits(std::span<const LimitRecord> rows) = 0;
+  virtual Status removeLimit(LimitKind kind, std::string_view name) = 0;
   // Reserves `count` numbers of a counter ("task_id", "outbox_id"); returns the first.
   virtual Result<uint64_t> reserveIds(std::string_view counter, uint64_t count) = 0;
 

@@ -13,6 +13,7 @@
 
 #include "common/base/status.h"
 #include "common/model/host_records.h"
+#include "common/model/limit_records.h"
 #include "common/model/records.h"
 #include "dao/flow_reader.h"
 
@@ -26,6 +27,7 @@ struct TaskFilter {
   std::string name;  // Exact.
   std::string text;  // Part of the name.
   std::string tag;
+  std::string group;
   std::string host;  // Host of the newest attempt's runner.
   std::string runner_id;
   RunId run_id = 0;           // 0: any.
@@ -85,6 +87,7 @@ class Reader : public FlowReader {
   virtual Result<std::vector<RunnerRecord>> runners() = 0;
   virtual Result<std::vector<HostRecord>> hosts() = 0;
   virtual Result<std::vector<SettingRecord>> settings() = 0;
+  virtual Result<std::vector<LimitRecord>> limits() = 0;
   virtual Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after_id, uint32_t limit) = 0;
   virtual Result<std::vector<OutboxRecord>> deadOutbox(uint32_t limit) = 0;
 };

@@ -123,6 +123,22 @@ Status readHost(SqlRow& row, HostRecord& out) {
   return {};
 }
 
+Status readLimit(SqlRow& row, LimitRecord& out) {
+  out.name = row.text(1);
+  Priority min_priority{};
+  if (!readEnum(row, 0, kLimitKindCount, out.kind) ||
+      !readEnum(row, 3, kPriorityCount, min_priority)) {
+    return badEnum("limit", {.name = out.name});
+  }
+  if (!row.isNull(2)) out.max = row.integer(2);
+  if (!row.isNull(3)) out.min_priority = min_priority;
+  out.window = row.text(4);
+  out.time_zone = row.text(5);
+  out.changed_at = readTime(row, 6);
+  out.description = row.text(7);
+  return {};
+}
+
 Status readOutbox(SqlRow& row, OutboxRecord& out) {
   out.id = row.natural(0);
   if (!readEnum(row, 1, 4, out.state)) return badEnum("callback", {.id = out.id});

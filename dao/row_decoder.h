@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "common/model/host_records.h"
+#include "common/model/limit_records.h"
 #include "common/model/records.h"
 #include "dao/sql_session.h"
 
@@ -54,6 +55,10 @@ RunnerRecord readRunner(SqlRow& row);
 inline constexpr std::string_view kHostColumns =
     "name,word,changed_at,quarantined_until,labels,reason";
 Status readHost(SqlRow& row, HostRecord& out);
+
+inline constexpr std::string_view kLimitColumns =
+    "kind,name,max_units,min_priority,window_text,time_zone,changed_at,description";
+Status readLimit(SqlRow& row, LimitRecord& out);
 
 inline constexpr std::string_view kOutboxColumns =
     "id,state,task_id,attempt,awaited,tries,next_at,created_at,event,url,payload,last_error";

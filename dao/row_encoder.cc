@@ -182,6 +182,8 @@ Status putTag(RowEncoder& row, TaskId id, std::string_view tag) {
 
 std::string flowMark(std::string_view flow_key) { return fmt::format("@flow:{}", flow_key); }
 
+std::string groupTag(std::string_view group) { return "@" + std::string(group); }
+
 const BatchForm& outputsForm() {
   static const BatchForm form{.kind = BatchForm::Kind::Update,
                               .noun = "task",
@@ -294,6 +296,26 @@ Status putOutbox(RowEncoder& row, const OutboxRecord& r) {
   row.name("event", r.event, 32).document("url", r.url, kTextBytesMax);
   row.document("payload", r.payload, kMediumTextBytesMax).prose(r.last_error);
   return row.endRow({.id = r.id});
+}
+
+const BatchForm& limitForm() {
+  static const BatchForm form{
+      .kind = BatchForm::Kind::Upsert,
+      .noun = "limit",
+      .table = "run_limit",
+      .columns = {"kind", "name", "max_units", "min_priority", "window_text", "time_zone",
+                  "changed_at", "epoch", "batch_id", "description"},
+      .keys = 2};
+  return form;
+}
+
+Status putLimit(RowEncoder& row, const LimitRecord& r) {
+  row.enumeration(r.kind).name("name", r.name, 255);
+  r.max ? row.number(*r.max) : row.null();
+  r.min_priority ? row.enumeration(*r.min_priority) : row.null();
+  row.name("window_text", r.window, 32).name("time_zone", r.time_zone, 64).time(r.changed_at);
+  row.mark().document("description", r.description, kTextBytesMax);
+  return row.endRow({.name = r.name});
 }
 
 const BatchForm& idempotencyForm() {

@@ -67,6 +67,8 @@ Status putTag(RowEncoder& row, TaskId id, std::string_view tag);
 // Tasks of a flow are found as those of a tag are: by a mark made of the flow's key, which can be
 // no tag and is not among those that a task shows.
 std::string flowMark(std::string_view flow_key);
+// What table task_tag has for a task of this group: no tag of a person.
+std::string groupTag(std::string_view group);
 const BatchForm& taskStateForm();
 Status putTaskState(RowEncoder& row, const TaskState& state);
 const BatchForm& outputsForm();
@@ -77,6 +79,8 @@ const BatchForm& runnerForm();
 Status putRunner(RowEncoder& row, const RunnerRecord& runner);
 const BatchForm& outboxForm();
 Status putOutbox(RowEncoder& row, const OutboxRecord& record);
+const BatchForm& limitForm();
+Status putLimit(RowEncoder& row, const LimitRecord& record);
 const BatchForm& idempotencyForm();
 Status putIdempotency(RowEncoder& row, const IdempotencyRecord& record);
 const BatchForm& hostForm();

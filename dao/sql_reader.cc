@@ -291,6 +291,14 @@ Result<std::vector<SettingRecord>> SqlReader::settings() {
   return found;
 }
 
+Result<std::vector<LimitRecord>> SqlReader::limits() {
+  std::vector<LimitRecord> found;
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {} FROM run_limit ORDER BY kind,name", kLimitColumns), {},
+              [&](SqlRow& row) -> Status { return readLimit(row, found.emplace_back()); }));
+  return found;
+}
+
 Result<std::vector<OutboxRecord>> SqlReader::outbox(std::string_view sql, const SqlValues& values) {
   std::vector<OutboxRecord> found;
   RETURN_IF_ERROR(collect(

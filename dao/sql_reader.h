@@ -27,6 +27,7 @@ class SqlReader final : public Reader {
   Result<std::vector<RunnerRecord>> runners() override;
   Result<std::vector<HostRecord>> hosts() override;
   Result<std::vector<SettingRecord>> settings() override;
+  Result<std::vector<LimitRecord>> limits() override;
   Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after_id, uint32_t limit) override;
   Result<std::vector<OutboxRecord>> deadOutbox(uint32_t limit) override;
 

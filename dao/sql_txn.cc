@@ -46,6 +46,9 @@ Status SqlTxn::insertTasks(std::span<const TaskRecord> rows) {
         return task.run_id == 0 ? Status() : putRunTask(encoder, task.run_id, task.state.id);
       }));
   return store(tagInsertForm(), rows, [](RowEncoder& encoder, const TaskRecord& task) -> Status {
+    if (!task.group.empty()) {
+      RETURN_IF_ERROR(putTag(encoder, task.state.id, groupTag(task.group)));
+    }
     for (const std::string& tag : task.tags) {
       RETURN_IF_ERROR(putTag(encoder, task.state.id, tag));
     }
@@ -159,6 +162,19 @@ Result<uint64_t> SqlTxn::purgeIdempotency(WallTime before, uint32_t limit) {
                         {toMicros(before), int64_t{limit}});
   RETURN_IF_ERROR(kept(purged.status()));
   return *purged;
+}
+
+Status SqlTxn::storeLimits(std::span<const LimitRecord> rows) {
+  return store(limitForm(), rows, putLimit);
+}
+
+Status SqlTxn::removeLimit(LimitKind kind, std::string_view name) {
+  if (!dead_.ok()) return dead_;
+  CHECK(open_ != nullptr);
+  return kept(session_
+                  ->execute("DELETE FROM run_limit WHERE kind=? AND name=?",
+                            {static_cast<int64_t>(kind), name})
+                  .status());
 }
 
 Result<uint64_t> SqlTxn::reserveIds(std::string_view counter, uint64_t count) {

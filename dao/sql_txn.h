@@ -44,6 +44,8 @@ class SqlTxn final : public FencedTxn {
   Status forgetHosts(std::span<const std::string> names) override;
   Status forgetRunners(std::span<const std::string> runner_ids) override;
   Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) override;
+  Status storeLimits(std::span<const LimitRecord> rows) override;
+  Status removeLimit(LimitKind kind, std::string_view name) override;
   Result<uint64_t> reserveIds(std::string_view counter, uint64_t count) override;
   Status commit() override;
 

@@ -7,6 +7,7 @@ QueryPart makeTaskQuery(const TaskFilter& filter, const std::string& flow_mark, 
   QueryPart query;
   query.sql = " FROM task t";
   if (!filter.tag.empty()) query.sql += " JOIN task_tag g ON g.task_id=t.task_id";
+  if (!filter.group.empty()) query.sql += " JOIN task_tag w ON w.task_id=t.task_id";
   if (!filter.host.empty()) query.sql += " JOIN runner r ON r.runner_id=t.runner_id";
   if (!filter.flow.empty()) query.sql += " JOIN task_tag f ON f.task_id=t.task_id";
   const bool by_run = filter.run_id != 0;
@@ -23,6 +24,10 @@ QueryPart makeTaskQuery(const TaskFilter& filter, const std::string& flow_mark, 
   if (!filter.name.empty()) where.add("t.name=?", std::string_view(filter.name));
   if (!filter.text.empty()) where.add("instr(t.name,?)>0", std::string_view(filter.text));
   if (!filter.tag.empty()) where.add("g.tag=?", std::string_view(filter.tag));
+  if (!filter.group.empty()) {
+    query.group_tag = std::make_shared<const std::string>(groupTag(filter.group));
+    where.add("w.tag=?", std::string_view(*query.group_tag));
+  }
   if (!filter.host.empty()) where.add("r.host=?", std::string_view(filter.host));
   if (!filter.runner_id.empty()) {
     // The newest attempt's runner; the runner's attempts are an index range.

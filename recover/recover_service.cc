@@ -189,6 +189,8 @@ Result<RecoveryCounts> RecoverService::recover(RecoverySink& sink, std::stop_tok
   for (const SettingRecord& setting : settings) sink.addSetting(setting);
   ASSIGN_OR_RETURN(const auto hosts, first_reader->hosts());
   for (const HostRecord& host : hosts) sink.addHost(host);
+  ASSIGN_OR_RETURN(const auto limits, first_reader->limits());
+  for (const LimitRecord& limit : limits) sink.addLimit(limit);
   ASSIGN_OR_RETURN(const auto runners, first_reader->runners());
   for (const RunnerRecord& runner : runners) sink.addRunner(runner);
   counts.runners = runners.size();

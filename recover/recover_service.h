@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/model/limit_records.h"
 #include "common/model/records.h"
 #include "dao/database.h"
 
@@ -30,6 +31,7 @@ class RecoverySink {
   virtual void expectFlows(size_t flows) = 0;
   virtual void addSetting(const SettingRecord& setting) = 0;
   virtual void addHost(const HostRecord& host) = 0;
+  virtual void addLimit(const LimitRecord& limit) = 0;
   virtual void addRunner(const RunnerRecord& runner) = 0;
   // In rising id order. Errors: Corrupt (a row that can't be understood).
   virtual Status addTask(RecoveredTask task) = 0;

@@ -42,6 +42,7 @@ struct TaskRecord {
   std::string policy;  // policyToText.
   std::string spec;    // JSON of runPartToJson; empty where it was not asked for.
   std::vector<std::string> tags;
+  std::string group;  // Of a new row: as in its policy, for lists by group. Not read back.
   WallTime created_at{};
   std::string outputs;  // JSON object of strings; empty: none.
   RunId run_id = 0;     // Run of a flow that it is a part of, under its name; 0: none.

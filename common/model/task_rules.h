@@ -19,6 +19,7 @@ inline constexpr size_t kTagsMax = 32;
 inline constexpr size_t kArgsMax = 4'096;
 inline constexpr size_t kInterpreterArgsMax = 64;
 inline constexpr size_t kMembersMax = 4'096;  // Of env and params.
+inline constexpr int64_t kWeightMax = 1'000;
 inline constexpr size_t kDirCharsMax = 4'096;
 inline constexpr size_t kUrlCharsMax = 2'000;
 inline constexpr size_t kParamsBytesMax = 128 * 1024;
@@ -32,6 +33,8 @@ inline constexpr std::string_view kKindLabelPrefix = "kind.";
 inline constexpr std::string_view kKindAnnounced = "true";
 inline constexpr std::string_view kKindLabelRule =
     "names beginning with kind. are announced by workers themselves";
+
+inline constexpr std::string_view kGroupRule = "expected a name of 1 to 64 of A-Z a-z 0-9 . _ -";
 
 // What is wrong with the name of an environment variable or parameter; empty: nothing.
 std::string_view wrongVariableName(std::string_view name);

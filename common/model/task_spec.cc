@@ -93,8 +93,16 @@ void readCallback(JsonReader& task, CallbackSpec& callback) {
   if (const Status read = reader.finish(); !read.ok()) task.fail(read.error());
 }
 
+void readGroup(JsonReader& reader, TaskLimitsScope& scope) {
+  reader.string("group", scope.group).integer("weight", scope.weight, 1, kWeightMax);
+  if (reader.has("group") && !isValidName(scope.group)) {
+    reader.fail("group", fmt::format("is \"{}\", {}", truncateUtf8(scope.group, 80), kGroupRule));
+  }
+}
+
 void readPolicy(JsonReader& reader, TaskPolicy& policy) {
   readLabels(reader, policy.labels);
+  readGroup(reader, policy.scope);
   readRetry(reader, policy.retry);
   reader.duration("timeout", policy.timeout, kTimeoutMax)
       .duration("dispatch_timeout", policy.dispatch_timeout, kTimeoutMax)
@@ -119,7 +127,7 @@ void readRun(JsonReader& reader, TaskSpec& spec, bool tolerant) {
 
 // Fields of the contract that belong to later versions: refused by name, never ignored.
 void refuseUnsupported(JsonReader& reader, const TaskPolicy& policy) {
-  for (const std::string_view name : {"group", "weight", "run_as", "limits"}) {
+  for (const std::string_view name : {"run_as", "limits"}) {
     if (reader.any(name) != nullptr) {
       reader.fail(Error(ErrorCode::Unsupported, "is not supported by this version of baton",
                         reader.pathOf(name)));
@@ -323,6 +331,13 @@ std::string policyToText(const TaskPolicy& policy) {
   if (policy.timeout == defaults.timeout) json.erase("timeout");
   if (policy.dispatch_timeout == defaults.dispatch_timeout) json.erase("dispatch_timeout");
   if (policy.kill_grace == defaults.kill_grace) json.erase("kill_grace");
+  if (policy.scope.weight == defaults.scope.weight) json.erase("weight");
+  // Not on the wire: nobody submits these for somebody else.
+  if (!policy.scope.flow.empty()) json["flow"] = policy.scope.flow;
+  if (!policy.scope.user.empty()) json["user"] = policy.scope.user;
+  if (!policy.scope.window.empty()) json["window"] = policy.scope.window;
+  if (!policy.scope.flow_window.empty()) json["flow_window"] = policy.scope.flow_window;
+  if (!policy.scope.time_zone.empty()) json["time_zone"] = policy.scope.time_zone;
   return dumpJson(json);
 }
 
@@ -332,12 +347,19 @@ Result<TaskPolicy> policyFromText(std::string_view text) {
   ASSIGN_OR_RETURN(const Json json, parseJson(text));
   JsonReader reader(json);
   readPolicy(reader, policy);
+  reader.string("flow", policy.scope.flow)
+      .string("user", policy.scope.user)
+      .string("window", policy.scope.window)
+      .string("flow_window", policy.scope.flow_window)
+      .string("time_zone", policy.scope.time_zone);
   RETURN_IF_ERROR(reader.finishTolerant());
   return policy;
 }
 
 void addPolicyFields(const TaskPolicy& policy, Json& task) {
   task["labels"] = policy.labels;
+  if (!policy.scope.group.empty()) task["group"] = policy.scope.group;
+  task["weight"] = policy.scope.weight;
   task["retry"] = {{"max", policy.retry.max},
                    {"delay", formatDuration(policy.retry.delay)},
                    {"backoff", policy.retry.backoff},

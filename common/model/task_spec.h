@@ -11,6 +11,7 @@
 #include "common/base/json.h"
 #include "common/model/http_spec.h"
 #include "common/model/ids.h"
+#include "common/model/limit_records.h"
 #include "common/model/task_rules.h"
 #include "common/model/task_status.h"
 
@@ -54,6 +55,7 @@ struct CallbackSpec {
 // policies, so live tasks point to interned ones (PolicyPool) and rows carry the text.
 struct TaskPolicy {
   LabelMap labels;  // Labels that the runner must have.
+  TaskLimitsScope scope;
   RetryPolicy retry;
   Millis timeout{0};           // 0: none.
   Millis dispatch_timeout{0};  // 0: none.

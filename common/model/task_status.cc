@@ -151,6 +151,12 @@ std::string_view toString(WaitingCode code) {
       return "group_limit";
     case WaitingCode::FlowLimit:
       return "flow_limit";
+    case WaitingCode::UserLimit:
+      return "user_limit";
+    case WaitingCode::HostLimit:
+      return "host_limit";
+    case WaitingCode::Degraded:
+      return "degraded";
     case WaitingCode::ClusterLimit:
       return "cluster_limit";
     case WaitingCode::HostExcluded:

@@ -77,9 +77,12 @@ enum class WaitingCode : uint8_t {
   Event,
   GroupLimit,
   FlowLimit,
+  UserLimit,
+  HostLimit,
   HostExcluded,  // Every host that fits is drained, excluded, quarantined or the like.
   Window,
   RunPaused,
+  Degraded,
 };
 
 bool isTerminal(TaskStatus status);

@@ -14,6 +14,8 @@ std::span<const std::string_view> mysqlMigration(uint32_t version) {
       return mysqlMigration4();
     case 5:
       return mysqlMigration5();
+    case 6:
+      return mysqlMigration6();
     default:
       return {};
   }
@@ -31,6 +33,8 @@ std::span<const std::string_view> sqliteMigration(uint32_t version) {
       return sqliteMigration4();
     case 5:
       return sqliteMigration5();
+    case 6:
+      return sqliteMigration6();
     default:
       return {};
   }

@@ -14,7 +14,7 @@
 namespace baton::dao {
 
 // Version that this program reads and writes.
-inline constexpr uint32_t kSchemaVersion = 5;
+inline constexpr uint32_t kSchemaVersion = 6;
 
 std::span<const std::string_view> mysqlMigration(uint32_t version);
 std::span<const std::string_view> sqliteMigration(uint32_t version);
@@ -29,5 +29,7 @@ std::span<const std::string_view> mysqlMigration4();
 std::span<const std::string_view> sqliteMigration4();
 std::span<const std::string_view> mysqlMigration5();
 std::span<const std::string_view> sqliteMigration5();
+std::span<const std::string_view> mysqlMigration6();
+std::span<const std::string_view> sqliteMigration6();
 
 }  // namespace baton::dao

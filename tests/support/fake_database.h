@@ -14,7 +14,7 @@
 
 #include "dao/database.h"
 #include "tests/support/fake_epoch_store.h"
-#include "tests/support/fake_host_rows.h"
+#include "tests/support/fake_limit_rows.h"
 
 namespace baton::test {
 
@@ -37,6 +37,7 @@ class FakeDatabase final : public dao::Database {
     std::map<std::pair<std::string, std::string>, IdempotencyRecord> idempotency;
     std::map<std::string, uint64_t> counters;
     FakeHostRows host;
+    FakeLimitTable limits;
   };
   // What happens to one call of the writer.
   enum class Point : uint8_t {
@@ -226,10 +227,12 @@ class FakeDatabase final : public dao::Database {
     return {};
   }
 
-  Status apply(Pending& pending, FakeFlowChanges& flow_changes, FakeHostChanges& host_changes) {
+  Status apply(Pending& pending, FakeFlowChanges& flow_changes, FakeHostChanges& host_changes,
+               const FakeLimitChanges& limits) {
     for (std::string why :
          {whyUnfit(pending.runners, dao::putRunner), whyUnfit(pending.attempts, dao::putAttempt),
-          whyUnfit(host_changes.hosts, dao::putHost), whyRefused(rows_, flow_changes)}) {
+          whyUnfit(host_changes.hosts, dao::putHost), whyUnfit(limits.stored(), dao::putLimit),
+          whyRefused(rows_, flow_changes)}) {
       if (!why.empty()) return corrupt(std::move(why));
     }
     RETURN_IF_ERROR(applyTasks(pending));
@@ -242,11 +245,12 @@ class FakeDatabase final : public dao::Database {
     for (IdempotencyRecord& row : pending.idempotency) {
       rows_.idempotency[{row.principal, row.key}] = std::move(row);
     }
+    limits.applyTo(rows_.limits);
     for (const auto& [name, next] : pending.counters) rows_.counters[name] = next;
     return {};
   }
 
-  class Txn final : public FakeHostTxn {
+  class Txn final : public FakeLimitTxn {
    public:
     Txn(FakeDatabase& database, Epoch epoch, uint64_t batch)
         : database_(database), epoch_(epoch), batch_(batch) {}
@@ -300,7 +304,7 @@ class FakeDatabase final : public dao::Database {
       const Status fault =
           database_.take({Point::Commit, Point::CommitDropped, Point::CommitLost}, &point);
       if (!fault.ok() && point != Point::CommitLost) return fault;
-      RETURN_IF_ERROR(database_.apply(pending_, flow_changes_, host_changes_));
+      RETURN_IF_ERROR(database_.apply(pending_, flow_changes_, host_changes_, limit_changes_));
       database_.last_batch_[epoch_] = batch_;
       ++database_.commits_;
       if (database_.on_commit) database_.on_commit();
@@ -435,6 +439,7 @@ class FakeDatabase final : public dao::Database {
     Result<std::vector<SettingRecord>> settings() override {
       return all(database_.rows_.host.settings);
     }
+    Result<std::vector<LimitRecord>> limits() override { return all(database_.rows_.limits); }
     Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after, uint32_t limit) override {
       return outbox(OutboxRecord::State::Pending, after, limit);
     }
@@ -456,8 +461,8 @@ class FakeDatabase final : public dao::Database {
       if (database_.read_failure_) return Error(*database_.read_failure_, "the read failed");
       return f(database_.rows_);
     }
-    template <typename Row>
-    Result<std::vector<Row>> all(const std::map<std::string, Row>& table) {
+    template <typename Key, typename Row>
+    Result<std::vector<Row>> all(const std::map<Key, Row>& table) {
       return read([&](const Rows&) -> Result<std::vector<Row>> { return rowsOf(table); });
     }
     Result<std::vector<OutboxRecord>> outbox(OutboxRecord::State state, uint64_t after,

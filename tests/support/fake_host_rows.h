@@ -54,10 +54,10 @@ class FakeHostTxn : public FakeFlowTxn {
   FakeHostChanges host_changes_;
 };
 
-template <typename Row>
-std::vector<Row> rowsOf(const std::map<std::string, Row>& table) {
+template <typename Key, typename Row>
+std::vector<Row> rowsOf(const std::map<Key, Row>& table) {
   std::vector<Row> rows;
-  for (const auto& [name, row] : table) rows.push_back(row);
+  for (const auto& [key, row] : table) rows.push_back(row);
   return rows;
 }
 

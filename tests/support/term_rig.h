@@ -67,6 +67,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
         watchdog(context, engine, registry),
         updater(context),
         commands(context, engine),
+        limits(context),
         events(context, flows, reads, event_ids),
         runs(context, flows, engine, events, run_ids, *this),
         planner(context, flows, runs),
@@ -85,7 +86,10 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
                              .plan_time = plan_time,
                              .params = params});
     });
-    watchdog.setOnWallClockStep([this] { planner.onWallClockStep(); });
+    watchdog.setOnWallClockStep([this] {
+      limits.onWallClockStep();
+      planner.onWallClockStep();
+    });
     publisher.subscribe(setup.metrics);
     engine.setOnStopAsked([this](master::Operation& operation, const master::LiveTask& task) {
       heartbeats.resetRunnerOf(operation, task);
@@ -101,7 +105,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
     RETURN_IF_ERROR(run_ids.prime(*database_writer_, epoch, 3));
     RETURN_IF_ERROR(event_ids.prime(*database_writer_, epoch, 4));
     writer.setFirstBatch(5);
-    master::LiveStateSink sink(live, flows, engine, runs, registry, callbacker);
+    master::LiveStateSink sink(live, flows, engine, runs, registry, callbacker, limits);
     recover::RecoverService recovery(database_, options.recover_threads);
     return recovery.recover(sink, {}).status();
   }
@@ -112,6 +116,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
     callbacker.open();
     watchdog.start(listening_since_);
     updater.start();
+    limits.open();
     events.open();
     runs.carryOn();
     planner.open();
@@ -129,6 +134,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
     planner.close();
     events.close();
     host_commands.close();
+    limits.close();
     updater.stop();
     watchdog.stop();
     callbacker.close();
@@ -198,6 +204,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
   master::Watchdog watchdog;
   master::AsyncUpdater updater;
   master::TaskCommands commands;
+  master::LimitCommands limits;
   master::EventDesk events;
   master::RunEngine runs;
   master::Planner planner;

@@ -52,6 +52,9 @@ TEST_P(DaoContract, ListFiltersByEveryMember) {
   tasks[4].tags = {"common", "weekly"};
   tasks[5].state.runner_id = "r1";
   tasks[5].state.attempt = 1;
+  tasks[1].group = "g";
+  tasks[4].group = "g";
+  tasks[5].group = "G";
   tasks[0].state.runner_id = "r1";
   auto txn = begin();
   ASSERT_OK(txn->insertTasks(tasks));
@@ -98,6 +101,13 @@ TEST_P(DaoContract, ListFiltersByEveryMember) {
   expect(f, {5});
   f.tag = "common";
   expect(f, {6, 5, 4, 3, 2, 1});
+  f = {};
+  f.group = "g";
+  expect(f, {5, 2});
+  f.tag = "weekly";
+  expect(f, {5});
+  f.group = "G";
+  expect(f, {});
   f = {};
   f.runner_id = "r1";
   expect(f, {6, 1});

@@ -290,6 +290,60 @@ TEST_P(DaoContract, IdempotencyKeysAreFoundExactlyAndPurgedByAge) {
   EXPECT_EQ(rawNumber("SELECT COUNT(*) FROM idempotency"), 1);
 }
 
+// Limits overwrite by kind and name, read back whole, and go one by one.
+TEST_P(DaoContract, LimitsReadBackOverwriteAndGo) {
+  LimitRecord group{.kind = LimitKind::Group, .name = "Größe", .max = 0};
+  group.window = "22:00-06:00";
+  group.time_zone = "America/Argentina/ComodRivadavia";
+  group.min_priority = Priority::Low;
+  group.description = "line 1 'quoted' 🚀";
+  group.changed_at = wallFromMicros(1'700'000'000'123'456);
+  LimitRecord unlimited{.kind = LimitKind::Group, .name = "größe"};
+  LimitRecord host{.kind = LimitKind::Host, .name = std::string(255, 'h'), .max = kLimitMax};
+  LimitRecord cluster{.kind = LimitKind::Cluster};
+  const auto store = [&](std::vector<LimitRecord> rows) {
+    auto txn = begin();
+    ASSERT_OK(txn->storeLimits(rows));
+    ASSERT_OK(txn->commit());
+  };
+  const auto shown = [&] {
+    std::vector<std::string> texts;
+    const auto rows = reader_->limits();
+    EXPECT_OK(rows);
+    for (const LimitRecord& row : *rows) {
+      texts.push_back(fmt::format("{} {} {} {} {} {} {} {}", toString(row.kind), row.name,
+                                  row.max ? *row.max : -1,
+                                  row.min_priority ? toString(*row.min_priority) : "-", row.window,
+                                  row.time_zone, row.description, toMicros(row.changed_at)));
+    }
+    return texts;
+  };
+  EXPECT_TRUE(shown().empty());
+  store({group, unlimited, host, cluster});
+  const std::string group_text =
+      "group Größe 0 low 22:00-06:00 America/Argentina/ComodRivadavia line 1 'quoted' 🚀 "
+      "1700000000123456";
+  EXPECT_EQ(shown(),
+            (std::vector<std::string>{"cluster  -1 -     0", group_text, "group größe -1 -     0",
+                                      fmt::format("host {} {} -     0", host.name, kLimitMax)}));
+  group.max = 7;
+  group.min_priority.reset();
+  group.window.clear();
+  group.time_zone.clear();
+  group.description.clear();
+  group.changed_at = {};
+  store({group});
+  auto txn = begin();
+  ASSERT_OK(txn->removeLimit(LimitKind::Host, host.name));
+  ASSERT_OK(txn->removeLimit(LimitKind::Cluster, ""));
+  ASSERT_OK(txn->removeLimit(LimitKind::Flow, "never there"));
+  ASSERT_OK(txn->commit());
+  EXPECT_EQ(shown(), (std::vector<std::string>{"group Größe 7 -     0", "group größe -1 -     0"}));
+  EXPECT_CODE(begin()->storeLimits(
+                  std::vector{LimitRecord{.kind = LimitKind::Host, .name = std::string(256, 'x')}}),
+              Corrupt);
+}
+
 // Ids are never given twice; a reservation that was rolled back may be given again.
 TEST_P(DaoContract, ReservedIdsNeverOverlap) {
   auto txn = begin();

@@ -25,6 +25,7 @@ TEST(TaskSpecTest, EveryFieldArrives) {
   const TaskSpec spec = *parse(R"({"name":"n","script":"exit 0","interpreter":["/bin/bash"],
       "env":{"A":"1"},"params":{"P":"2"},"dir":"/srv","priority":"critical","hold":true,
       "not_before":"2030-01-01T00:00:00Z","tags":["nightly","team:a"],"labels":{"zone":"a"},
+      "group":"warehouse","weight":1000,
       "retry":{"max":3,"delay":"2s","backoff":1.5,"max_delay":"1m"},"timeout":"1h",
       "dispatch_timeout":"5m","kill_grace":"3s","on_disconnect":"keep",
       "callback":{"url":"http://h/x","on":["skipped","failed"],"wait":true,"on_failure":"fail"}})");
@@ -39,6 +40,8 @@ TEST(TaskSpecTest, EveryFieldArrives) {
   EXPECT_EQ(spec.not_before, *parseRfc3339("2030-01-01T00:00:00Z"));
   EXPECT_EQ(spec.tags.size(), 2U);
   EXPECT_EQ(spec.policy.labels.at("zone"), "a");
+  EXPECT_EQ(spec.policy.scope.group, "warehouse");
+  EXPECT_EQ(spec.policy.scope.weight, 1'000);
   EXPECT_EQ(spec.policy.retry.max, 3);
   EXPECT_EQ(spec.policy.retry.delay, Millis(2'000));
   EXPECT_EQ(spec.policy.retry.backoff, 1.5);
@@ -100,8 +103,14 @@ TEST(TaskSpecTest, EveryWrongFieldIsRefusedByItsName) {
       {R"("on_disconnect":"stop")", "on_disconnect", ErrorCode::Unsupported},
       {R"("on_disconnect":"maybe")", "on_disconnect"},
       {R"("callback":{"url":"https://h/x"})", "callback.url", ErrorCode::Unsupported},
-      {R"("group":"g")", "group", ErrorCode::Unsupported},
-      {R"("weight":2)", "weight", ErrorCode::Unsupported},
+      {R"("group":"")", "group"},
+      {R"("group":"a b")", "group"},
+      {R"("group":7)", "group"},
+      {R"("weight":0)", "weight"},
+      {R"("weight":1001)", "weight"},
+      {R"("weight":1.5)", "weight"},
+      {R"("flow":"f")", "flow"},
+      {R"("user":"u")", "user"},
       {R"("run_as":"root")", "run_as", ErrorCode::Unsupported},
       {R"("limits":{})", "limits", ErrorCode::Unsupported},
       {R"("comand":["x"])", "comand"},
@@ -259,6 +268,13 @@ TEST(TaskPolicyTest, ThePolicyTextReadsBackAndIsEmptyForTheDefault) {
   EXPECT_EQ(policyToText(TaskPolicy{}), "");
   TaskPolicy policy;
   policy.labels = {{"zone", "a"}};
+  policy.scope = {.group = "g",
+                  .weight = 7,
+                  .flow = "f",
+                  .user = "u",
+                  .window = "22:00-06:00",
+                  .flow_window = "20:00-08:00",
+                  .time_zone = "Europe/Berlin"};
   policy.retry = {5, Millis(250), 3.25, Millis(90'000)};
   policy.timeout = Millis(61'001);
   policy.dispatch_timeout = Millis(5);

@@ -16,6 +16,7 @@ class Sink final : public RecoverySink {
     EXPECT_TRUE(runners.empty()) << "what a host may do is known before its runners are";
     hosts.push_back(host.name);
   }
+  void addLimit(const LimitRecord& limit) override { limits.push_back(limit.name); }
   void addRunner(const RunnerRecord& runner) override { runners.push_back(runner.runner_id); }
   Status addTask(RecoveredTask task) override {
     if (task.state.id == refuse) return Error(ErrorCode::Corrupt, "can't be understood");
@@ -54,6 +55,7 @@ class Sink final : public RecoverySink {
   std::vector<std::string> settings;
   std::vector<std::string> hosts;
   std::vector<std::string> runners;
+  std::vector<std::string> limits;
   std::vector<RecoveredTask> tasks;
   std::vector<std::string> policies;
   std::vector<uint64_t> callbacks;
