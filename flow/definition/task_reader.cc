@@ -157,7 +157,8 @@ class TaskReader {
             key, fmt::format("has no meaning for kind {}, which takes no runner", node_.kind));
       }
     }
-    checkWeight();
+    checkGroup();
+    checkWindow();
     reader_.finish();
   }
 
@@ -374,19 +375,48 @@ class TaskReader {
                         node_.outputs.end());
   }
 
-  void checkWeight() {
-    const auto limit = reading_.surroundings.group_limits.find(node_.group);
-    if (node_.group.empty() || limit == reading_.surroundings.group_limits.end()) return;
-    if (limit->second > 0 && node_.weight > limit->second) {
-      reader_.failKey("weight", fmt::format("is {}, but group {} has a limit of {}: it could never "
-                                            "run",
-                                            node_.weight, node_.group, limit->second));
-    } else if (limit->second == 0) {
-      const YamlEntry* group = reader_.take("group");
-      reading_.issues.warning(
-          group == nullptr ? entry_.mark : group->mark, reader_.pathOf("group"),
-          fmt::format("group {} has a limit of 0: nothing of it runs", node_.group));
+  // Limits change at any time, so none of this hinders anybody: it is told.
+  void checkGroup() {
+    const auto& limits = reading_.surroundings.group_limits;
+    if (node_.group.empty() || !limits) return;
+    const auto known = limits->find(node_.group);
+    if (known == limits->end()) {
+      return warn("group", fmt::format("group {} is not set: nothing limits its tasks until "
+                                       "somebody does (baton group set)",
+                                       node_.group));
     }
+    const auto& limit = known->second;
+    if (limit && *limit == 0) {
+      warn("group", fmt::format("group {} has a limit of 0: it can never run while that holds",
+                                node_.group));
+    } else if (limit && node_.weight > *limit) {
+      warn("weight", fmt::format("is {}, but group {} has a limit of {}: it can never run while "
+                                 "that holds",
+                                 node_.weight, node_.group, *limit));
+    }
+  }
+
+  void checkWindow() {
+    const std::optional<DayWindow>& whole = reading_.flow.window;
+    if (!node_.window || !whole) return;
+    if (contains(*whole, node_.window->from_minute) ||
+        contains(*node_.window, whole->from_minute)) {
+      return;
+    }
+    warn("window", fmt::format("is {}, never within the flow's window {}: it can never run",
+                               formatDayWindow(*node_.window), formatDayWindow(*whole)));
+  }
+  static bool contains(const DayWindow& window, int minute) {
+    const bool behind = minute >= window.from_minute;
+    const bool before = minute < window.to_minute;
+    return window.from_minute < window.to_minute ? behind && before : behind || before;
+  }
+
+  // At the key, or at the task if the flow's defaults say it.
+  void warn(std::string_view key, const std::string& text) {
+    const YamlEntry* entry = reader_.take(key);
+    reading_.issues.warning(entry == nullptr ? entry_.mark : entry->mark, reader_.pathOf(key),
+                            text);
   }
 
   void keep(std::string_view key, const std::string& text) { keepAt(reader_, key, text); }

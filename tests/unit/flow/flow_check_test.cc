@@ -120,21 +120,43 @@ TEST(FlowParserTest, PlaceholdersAreChecked) {
 // What the cluster knows must be compared: groups and calendars.
 TEST(FlowParserTest, SurroundingsAreCompared) {
   FlowSurroundings known;
-  known.group_limits = {{"g", 2}, {"closed", 0}};
+  known.group_limits = {{"g", 2}, {"closed", 0}, {"free", std::nullopt}};
   known.calendars = {"de"};
   const std::string schedule = "schedule: {cron: '0 2 * * *', timezone: UTC, calendar: ";
   EXPECT_NE(
       issuesOf(withTask(kRun + "group: g\nweight: 4\n"), known)
-          .find(
-              "f.yaml:7:5: tasks.t.weight: is 4, but group g has a limit of 2: it could never run"),
+          .find("f.yaml:7:5: warning: tasks.t.weight: is 4, but group g has a limit of 2: it can "
+                "never run while that holds"),
       std::string::npos);
   EXPECT_EQ(issuesOf(withTask(kRun + "group: g\nweight: 2\n"), known), "");
   EXPECT_NE(issuesOf(withTask(kRun + "group: closed\n"), known)
-                .find("warning: tasks.t.group: group closed"),
+                .find("warning: tasks.t.group: group closed has a limit of 0"),
             std::string::npos);
+  EXPECT_NE(issuesOf(withTask(kRun + "group: new\n"), known)
+                .find("warning: tasks.t.group: group new is not set: nothing limits its tasks"),
+            std::string::npos);
+  EXPECT_EQ(issuesOf(withTask(kRun + "group: free\nweight: 1000\n"), known), "");
+  EXPECT_EQ(issuesOf(withTask(kRun + "group: new\nweight: 1000\n")), "") << "nothing is known";
   EXPECT_NE(issuesOf(withTask(kRun, schedule + "us}\n"), known).find("\"us\" is no calendar"),
             std::string::npos);
   EXPECT_EQ(issuesOf(withTask(kRun, schedule + "de}\n"), known), "");
+}
+
+// Hours of a task that no hour of its flow allows are told.
+TEST(FlowParserTest, AWindowThatNeverOpensIsTold) {
+  const auto issues = [](const std::string& task, const std::string& flow) {
+    return issuesOf(withTask(kRun + "window: \"" + task + "\"\n", "window: \"" + flow + "\"\n"));
+  };
+  EXPECT_NE(issues("07:00-08:00", "22:00-06:00")
+                .find("warning: tasks.t.window: is 07:00-08:00, never within the flow's window "
+                      "22:00-06:00: it can never run"),
+            std::string::npos);
+  EXPECT_NE(issues("06:00-22:00", "22:00-06:00"), "");
+  EXPECT_EQ(issues("05:59-08:00", "22:00-06:00"), "");
+  EXPECT_EQ(issues("20:00-23:00", "22:00-06:00"), "");
+  EXPECT_EQ(issues("23:00-01:00", "22:00-06:00"), "");
+  EXPECT_EQ(issues("22:00-06:00", "23:00-01:00"), "");
+  EXPECT_NE(issues("10:00-11:00", "11:00-12:00"), "");
 }
 
 // All that is wrong must be told at once, by place; JSON has places too.
