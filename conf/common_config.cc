@@ -55,6 +55,7 @@ EngineConfig engineConfigOf(const Settings& settings, std::vector<ConfigIssue>& 
                        .window = settings.duration("hosts.quarantine_window"),
                        .cooldown = settings.duration("hosts.quarantine_cooldown")};
   engine.running_max = settings.integer("limits.running_max");
+  engine.ageing = settings.duration("queue.ageing");
   engine.queue_max = settings.integer("queue.max");
   engine.callback = {.allow = settings.list("callback.allow"),
                      .timeout = settings.duration("callback.timeout"),

@@ -45,6 +45,7 @@ struct EngineConfig {
   QuarantineConfig quarantine;
   int64_t running_max = 0;  // 0: no limit.
   int64_t queue_max = 0;
+  Millis ageing{0};
   CallbackConfig callback;
 };
 

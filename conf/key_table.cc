@@ -8,6 +8,7 @@ namespace baton::conf {
 namespace {
 
 constexpr int64_t kMinute = 60'000;
+constexpr int64_t kDay = 24 * 60 * kMinute;
 constexpr int64_t kMegabyte = 1024 * 1024;
 
 constexpr Key httpHost(std::string_view def) {
@@ -114,7 +115,19 @@ constexpr Key runningMax() {
           .def = "0",
           .min = 0,
           .max = 10'000'000,
-          .doc = "How many tasks may run in the cluster at a time; 0: no limit."};
+          .doc =
+              "How many tasks may run in the cluster at a time, unless `baton cluster limit` "
+              "said otherwise; 0: no limit."};
+}
+constexpr Key queueAgeing() {
+  return {.name = "queue.ageing",
+          .type = KeyType::Duration,
+          .def = "6h",
+          .min = 1'000,
+          .max = 30 * kDay,
+          .doc =
+              "How much waiting a step of priority is worth: a task that has waited this much "
+              "longer goes before one whose priority is one step higher, so that nothing starves."};
 }
 constexpr Key queueMax() {
   return {.name = "queue.max",
@@ -298,6 +311,7 @@ constexpr std::array kMasterKeys{
     quarantineWindow(),
     quarantineCooldown(),
     runningMax(),
+    queueAgeing(),
     queueMax(),
     callbackAllow(),
     callbackTimeout(),
@@ -370,6 +384,7 @@ constexpr std::array kStandaloneKeys{
     quarantineWindow(),
     quarantineCooldown(),
     runningMax(),
+    queueAgeing(),
     queueMax(),
     callbackAllow(),
     callbackTimeout(),

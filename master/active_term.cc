@@ -85,6 +85,7 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
       watchdog_(context_, engine_, registry_),
       updater_(context_),
       commands_(context_, engine_),
+      limits_(context_),
       events_(context_, flows_, reads_, event_ids_),
       runs_(context_, flows_, engine_, events_, run_ids_, *this),
       planner_(context_, flows_, runs_),
@@ -106,7 +107,10 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
                             .plan_time = plan_time,
                             .params = params});
   });
-  watchdog_.setOnWallClockStep([this] { planner_.onWallClockStep(); });
+  watchdog_.setOnWallClockStep([this] {
+    limits_.onWallClockStep();
+    planner_.onWallClockStep();
+  });
   engine_.setOnStopAsked([this](Operation& operation, const LiveTask& task) {
     heartbeats_.resetRunnerOf(operation, task);
   });
@@ -124,6 +128,7 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
   part("commands", [this] {
     commands_.close();
     host_commands_.close();
+    limits_.close();
   });
   add(writer_);
   add(reads_);
@@ -162,6 +167,7 @@ Status ActiveTerm::openGates() {
     callbacker_.open();
     watchdog_.start(listening_since_);
     updater_.start();
+    limits_.open();
     events_.open();
     runs_.carryOn();
     planner_.open();
@@ -201,6 +207,7 @@ void ActiveTerm::closeGates() {
   commands_.close();
   closeFlows();
   host_commands_.close();
+  limits_.close();
   updater_.stop();
   watchdog_.stop();
   callbacker_.close();
@@ -210,7 +217,7 @@ void ActiveTerm::closeGates() {
 
 Status ActiveTerm::recoverState() {
   const BootTime began = environment_.clock.bootNow();
-  LiveStateSink sink(live_, flows_, engine_, runs_, registry_, callbacker_);
+  LiveStateSink sink(live_, flows_, engine_, runs_, registry_, callbacker_, limits_);
   recover::RecoverService recovery(environment_.database, options_.recover_threads);
   ASSIGN_OR_RETURN(recovered_, recovery.recover(sink, stop_));
   load_ms_ = std::chrono::duration_cast<Millis>(environment_.clock.bootNow() - began).count();
@@ -255,8 +262,9 @@ void ActiveTerm::submit(api::Submission submission, BootTime looked_up_at,
                         api::Callback<api::SubmitAnswer> done) {
   if (const Status fits = checkStorable(submission); !fits.ok()) return done(fits.error());
   auto shared = std::make_shared<api::Submission>(std::move(submission));
-  const bool queued = dispatcher_.tryPost(
-      [this, shared, looked_up_at, done] { commands_.submit(*shared, looked_up_at, done); });
+  const bool queued = dispatcher_.tryPost([this, shared, looked_up_at, done] {
+    commands_.submit(std::move(*shared), looked_up_at, done);
+  });
   if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
 }
 
@@ -330,6 +338,7 @@ bool ActiveTerm::drain(BootTime deadline) {
     commands_.close();
     closeFlows();
     host_commands_.close();
+    limits_.close();
     picker_.close();
     callbacker_.close();
   });
@@ -362,21 +371,16 @@ std::string ActiveTerm::internalsJson() const {
       tasks[std::string(toString(static_cast<TaskStatus>(i)))] = live_.by_status[i];
     }
   }
-  Json queues = Json::array();
-  for (LabelClasses::Signature i = 0; i < live_.classes.signatureLimit() && i < 1'000; ++i) {
-    if (const size_t queued = live_.ready.sizeOf(i); queued > 0) {
-      queues.push_back({{"labels", live_.classes.wanted(i)}, {"queued", queued}});
-    }
-  }
   const BootTime now = environment_.clock.bootNow();
   const Micros suppressed = std::max(Micros(0), registry_.suppressedUntil() - now);
   return dumpJson({{"epoch", epoch_.load()},
                    {"live_tasks", tasks},
-                   {"queues", queues},
+                   {"queues", lanesJson()},
                    {"open_attempts", live_.open_attempts},
                    {"runners", live_.runners.size()},
                    {"runner_classes", live_.classes.classCount()},
                    {"label_sets", live_.classes.signatureCount()},
+                   {"lanes", live_.ready.laneCount()},
                    {"policies", live_.policies.size()},
                    {"held_heartbeats", desk_.heldCount()},
                    {"event_queue", dispatcher_.queueLength()},

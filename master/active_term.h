@@ -26,6 +26,7 @@
 #include "master/state/async_updater.h"
 #include "master/state/read_worker.h"
 #include "master/task/callbacker.h"
+#include "master/task/limit_commands.h"
 #include "master/task/task_commands.h"
 #include "master/term_context.h"
 #include "recover/recover_service.h"
@@ -71,6 +72,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   void submit(api::Submission submission, BootTime looked_up_at,
               api::Callback<api::SubmitAnswer> done);
   void command(TaskId id, api::TaskCommand command, bool force, api::Callback<api::TaskView> done);
+  void changeLimit(api::LimitChange change, api::Callback<api::LimitView> done);
   // --- flows: any thread -----------------------------------------------------------------------
   // What a definition is checked against.
   flow::FlowSurroundings flowSurroundings();
@@ -127,6 +129,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   // --- dispatcher thread (inside inspect) ---------------------------------------------------
   LiveState& live() { return live_; }
   const TaskEngine& engine() const { return engine_; }
+  LimitCommands& limits() { return limits_; }
   const RunnerRegistry& registry() const { return registry_; }
   const HostCommands& hostCommands() const { return host_commands_; }
   const FlowState& flows() const { return flows_; }
@@ -134,6 +137,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   uint64_t liveRunsOf(const std::string& flow_key) const;
   std::string whyRunWaits(RunId id) const;
   std::string internalsJson() const;
+  Json lanesJson() const;  // Of the queue.
   void refreshGauges();
 
   const ha::Leadership& leadership() const { return leadership_; }
@@ -204,6 +208,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   Watchdog watchdog_;
   AsyncUpdater updater_;
   TaskCommands commands_;
+  LimitCommands limits_;
   EventDesk events_;
   RunEngine runs_;
   Planner planner_;

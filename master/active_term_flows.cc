@@ -5,12 +5,6 @@
 // What an active term does for flows, calendars, runs and events.
 namespace baton::master {
 
-flow::FlowSurroundings ActiveTerm::flowSurroundings() {
-  flow::FlowSurroundings surroundings;
-  surroundings.calendars = flows_.calendars.keys();
-  return surroundings;
-}
-
 void ActiveTerm::applyFlow(api::FlowApply request, std::shared_ptr<FlowVersion> version,
                            api::Callback<api::FlowApplied> done) {
   const Status fits = FlowCommands::checkStorable(request.text, database_writer_->rowBytesMax());

@@ -11,6 +11,7 @@
 #include "master/host/runner_registry.h"
 #include "master/state/live_state.h"
 #include "master/task/callbacker.h"
+#include "master/task/limit_commands.h"
 #include "master/task/task_engine.h"
 #include "recover/recover_service.h"
 
@@ -20,18 +21,20 @@ namespace baton::master {
 class LiveStateSink final : public recover::RecoverySink {
  public:
   LiveStateSink(LiveState& live, FlowState& flows, TaskEngine& engine, RunEngine& runs,
-                RunnerRegistry& registry, Callbacker& callbacker)
+                RunnerRegistry& registry, Callbacker& callbacker, LimitCommands& limits)
       : live_(live),
         flows_(flows),
         engine_(engine),
         runs_(runs),
         registry_(registry),
-        callbacker_(callbacker) {}
+        callbacker_(callbacker),
+        limits_(limits) {}
 
   void expect(size_t tasks) override { live_.tasks.reserve(tasks + tasks / 4); }
   void expectFlows(size_t flows) override { flows_.flows.reserve(flows); }
   void addSetting(const SettingRecord& setting) override { registry_.adopt(setting); }
   void addHost(const HostRecord& host) override { registry_.adopt(host); }
+  void addLimit(const LimitRecord& limit) override { limits_.adopt(limit); }
   void addRunner(const RunnerRecord& runner) override { registry_.adopt(runner); }
   Status addTask(recover::RecoveredTask recovered) override;
   void addCallback(const OutboxRecord& callback) override { callbacker_.adopt(callback); }
@@ -52,6 +55,7 @@ class LiveStateSink final : public recover::RecoverySink {
   RunEngine& runs_;
   RunnerRegistry& registry_;
   Callbacker& callbacker_;
+  LimitCommands& limits_;
   std::map<std::pair<std::string, uint32_t>, std::shared_ptr<const FlowVersion>> older_;
   std::vector<TaskId> unattempted_;  // Under way without an attempt: of a kind without a runner.
 };

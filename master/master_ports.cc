@@ -16,6 +16,7 @@ dao::TaskFilter filterOf(const api::TaskListQuery& query) {
   filter.name = query.name;
   filter.text = query.text;
   filter.tag = query.tag;
+  filter.group = query.group;
   filter.host = query.host;
   filter.runner_id = query.runner_id;
   filter.run_id = query.run_id;
@@ -266,6 +267,10 @@ Result<api::StatsView> MasterPorts::stats() {
       const uint64_t count = term->live().by_priority[i];
       if (count > 0)
         view->live_by_priority[std::string(toString(static_cast<Priority>(i)))] = count;
+    }
+    for (const LimitGate* group : term->live().gates.all(LimitKind::Group)) {
+      if (group->running + group->queued == 0) continue;
+      view->groups[group->name] = {group->running, group->queued};
     }
     for (const auto& [code, count] : term->engine().waitingByReason()) {
       if (count > 0) view->waiting_by_reason[std::string(toString(code))] = count;

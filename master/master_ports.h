@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ha/failover.h"
+#include "master/api/group_port.h"
 #include "master/api/ports.h"
 #include "master/master_active_service.h"
 #include "master/state/reader_pool.h"
@@ -18,7 +19,8 @@ class MasterPorts final : public api::TaskPort,
                           public api::HeartbeatPort,
                           public api::HostPort,
                           public api::ClusterPort,
-                          public api::CallbackPort {
+                          public api::CallbackPort,
+                          public api::GroupPort {
  public:
   struct Identity {
     std::string node_id;
@@ -57,6 +59,10 @@ class MasterPorts final : public api::TaskPort,
   std::string metrics() override;
 
   Result<std::vector<OutboxRecord>> dead(uint32_t limit) override;
+
+  void changeLimit(api::LimitChange change, api::Callback<api::LimitView> done) override;
+  Result<std::vector<api::LimitView>> limits(LimitKind kind) override;
+  Result<api::LimitView> limit(LimitKind kind, const std::string& name) override;
 
   // The term if it may act; recovering counts only with `recovering`. Errors: NotActive.
   Result<std::shared_ptr<ActiveTerm>> activeTerm(bool recovering = false) const;

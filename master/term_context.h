@@ -22,8 +22,9 @@ struct ActiveOptions {
   Millis heartbeat{30'000};        // H, from the cluster's row.
   Millis watchdog_period{10'000};  // Never more than H/3.
   bool plain_clients = false;      // heartbeat.plain_clients
-  uint64_t running_max = 0;        // Cluster limit of open attempts; 0: none.
-  uint64_t queue_max = 1'000'000;  // Live tasks; past it a submit is refused.
+  uint64_t running_max = 0;        // Cluster limit of open attempts unless set otherwise; 0: none.
+  Millis ageing = std::chrono::hours(6);  // What a step of priority is worth in waiting.
+  uint64_t queue_max = 1'000'000;         // Live tasks; past it a submit is refused.
   Millis callback_timeout{10'000};
   int64_t callback_tries_max = 8;
   uint32_t recover_threads = 4;

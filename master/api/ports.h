@@ -37,6 +37,7 @@ struct TaskListQuery {
   std::string name;  // Exact.
   std::string text;  // Part of the name.
   std::string tag;
+  std::string group;
   std::string host;
   std::string runner_id;
   RunId run_id = 0;           // 0: any.
@@ -143,10 +144,16 @@ struct WorkerCounts {
   uint64_t running = 0;
 };
 
+struct GroupCounts {
+  uint64_t running = 0;
+  uint64_t queued = 0;
+};
+
 struct StatsView {
   std::map<std::string, uint64_t> by_status;
   std::map<std::string, uint64_t> live_by_priority;
   std::map<std::string, uint64_t> waiting_by_reason;
+  std::map<std::string, GroupCounts> groups;  // Those with tasks that run or are queued.
   std::map<std::string, WorkerCounts> workers;
   std::map<std::string, uint64_t> runs_by_status;
   uint64_t schedules = 0;       // Online flows whose schedule has a next instant.

@@ -28,6 +28,25 @@ std::string paramsText(const flow::ParamMap& params) {
   return dumpJson(json);
 }
 
+// With what it counts against. It is the same for all runs of a flow: what one of them runs is as
+// much as what another does.
+TaskPolicy policyOf(const LiveRun& run, const flow::TaskNode& node) {
+  TaskPolicy policy = node.policy;
+  if (!node.hasRunner()) return policy;
+  const flow::FlowSpec& spec = run.version->spec;
+  TaskLimitsScope& scope = policy.scope;
+  scope.group = node.group;
+  if (!node.group.empty()) scope.weight = node.weight;
+  scope.flow = run.record.flow;
+  scope.user = !node.run_as.empty()  ? node.run_as
+               : !spec.owner.empty() ? spec.owner
+                                     : run.record.principal;
+  if (node.window) scope.window = flow::formatDayWindow(*node.window);
+  if (spec.window) scope.flow_window = flow::formatDayWindow(*spec.window);
+  if (node.window || spec.window) scope.time_zone = spec.timezone;
+  return policy;
+}
+
 }  // namespace
 
 RunEngine::RunEngine(TermContext& context, FlowState& flows, TaskEngine& tasks, EventDesk& events,
@@ -156,7 +175,7 @@ void RunEngine::begin(Operation& operation, LiveRun& run) {
                     .node = i,
                     .name = node.name,
                     .kind = node.kind,
-                    .policy = node.policy,
+                    .policy = policyOf(run, node),
                     .priority = node.priority == Priority::Normal ? state.priority : node.priority,
                     .tags = node.tags,
                     .hold = node.hold,

@@ -239,7 +239,7 @@ void HeartbeatHandler::apply(Context context, Ticket ticket, bool late) {
       return repeatOrder(context, std::move(ticket), *task, false);
     case HeartbeatStep::OrderLost:
       // Nothing of it runs: who takes no tasks gets no order that never arrived either.
-      if (live_.classes.fits(task->signature, context.runner().class_id) &&
+      if (live_.classes.fits(live_.ready.signatureOf(task->lane), context.runner().class_id) &&
           context.runner().worker->takes_tasks) {
         return repeatOrder(context, std::move(ticket), *task, true);
       }

@@ -18,10 +18,18 @@
 
 namespace baton::master {
 
+// What a host runs, all its workers together. Dispatcher thread only.
+struct HostUse {
+  int64_t running = 0;         // Open attempts.
+  std::optional<int64_t> max;  // None: as many as it has runners.
+  bool hasRoom() const { return !max || running < *max; }
+};
+
 // A worker daemon and its host, as the sum of its runners. Dispatcher thread only.
 struct Worker {
   std::string worker_id;
-  std::string host;
+  std::string host;  // Changed by LiveState::setHost.
+  HostUse* use = nullptr;
   std::string address;
   std::string version;
   LabelMap own_labels;       // As it reports them.
@@ -42,7 +50,8 @@ struct Worker {
 
   // Whether one of its free runners may get a task now.
   bool admits() const {
-    return takes_tasks && (starts.state() != StartRecord::State::Probing || busy == 0);
+    return takes_tasks && use->hasRoom() &&
+           (starts.state() != StartRecord::State::Probing || busy == 0);
   }
   // Suspect workers come last, of equals the one with the least use gets the next task.
   std::pair<bool, double> rank() const {

@@ -64,7 +64,7 @@ Runner& RunnerRegistry::insert(RunnerRecord record, const LabelMap& labels) {
   runner.record = std::move(record);
   runner.worker = &workerOf(runner.record);
   if (++runner.worker->runners == 1) resumeQuarantine(context_, *runner.worker);
-  runner.worker->host = runner.record.host;
+  live_.setHost(*runner.worker, runner.record.host);
   runner.worker->address = runner.record.worker_address;
   runner.worker->version = runner.record.version;
   runner.worker->own_labels = labels;
@@ -173,7 +173,7 @@ void RunnerRegistry::refresh(Operation& operation, const Arrival& arrival,
   Worker& worker = *runner.worker;
   const bool other_rules =
       worker.host != runner.record.host || worker.version != runner.record.version;
-  worker.host = runner.record.host;
+  live_.setHost(worker, runner.record.host);
   worker.address = runner.record.worker_address;
   worker.version = runner.record.version;
   worker.own_labels = request.labels;
@@ -240,6 +240,7 @@ void RunnerRegistry::notePresence() {
   live_.present = std::move(present);
   live_.usable = std::move(usable);
   live_.withheld = std::move(withheld);
+  live_.ready.checkReservations();
 }
 
 void RunnerRegistry::applyRules(Worker& worker) {

@@ -40,9 +40,10 @@ class RecentEnd {
 // and the indexes over them. Passive: the engines change it. Dropped whole at the end of a term.
 // Dispatcher thread only (before it starts: the promoter's).
 struct LiveState {
-  LiveState() : ready(classes) {}
+  LiveState() : ready(classes, gates, usable) {}
 
   LabelClasses classes;
+  LimitGates gates;
   PolicyPool policies;
   ReadyQueue ready;
   std::unordered_map<TaskId, LiveTask> tasks;
@@ -55,6 +56,7 @@ struct LiveState {
   uint64_t held = 0;           // Of the CREATED, those that wait for the end of a hold.
   uint64_t gated = 0;          // Of the CREATED, those that their run holds back.
   uint64_t open_attempts = 0;  // Counted against the cluster limit.
+  std::unordered_map<std::string, HostUse> host_use;  // By host; never removed within a term.
   // Runner classes with a runner that reports; kept by the registry and the watchdog.
   std::vector<bool> present;
   // Those of them whose worker takes tasks, and for the others who holds back and why (a few).
@@ -73,6 +75,14 @@ struct LiveState {
   LiveTask* findTask(TaskId id) {
     const auto it = tasks.find(id);
     return it == tasks.end() ? nullptr : &it->second;
+  }
+  // The worker is on this host, and what it runs counts there.
+  void setHost(Worker& worker, const std::string& host) {
+    if (worker.use != nullptr && worker.host == host) return;
+    if (worker.use != nullptr) worker.use->running -= worker.busy;
+    worker.host = host;
+    worker.use = &host_use[host];
+    worker.use->running += worker.busy;
   }
   Runner* findRunner(const std::string& id) {
     const auto it = runners.find(id);

@@ -7,7 +7,7 @@
 #include "common/model/records.h"
 #include "common/model/task_spec.h"
 #include "master/flow/flow_graph.h"
-#include "master/task/label_classes.h"
+#include "master/task/limit_gates.h"
 
 namespace baton::master {
 
@@ -33,7 +33,7 @@ struct LiveTask {
   TaskState state;
   PolicyPool::Ref policy;
   WallTime created_at{};
-  LabelClasses::Signature signature = 0;
+  LaneId lane = 0;  // Of ReadyQueue: what it wants and which limits it counts against.
   uint32_t timer_generation = 0;           // Timers of older generations are void.
   SpecRef spec;                            // Null: only in the database.
   std::unique_ptr<AttemptRecord> attempt;  // The open attempt; null: none.

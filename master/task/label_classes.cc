@@ -74,11 +74,11 @@ void LabelClasses::relate(Signature signature, ClassId runner_class) {
     fits_[runner_class].resize(signatures_.limit());
   }
   fits_[runner_class][signature] = fit;
-  if (fit) {
-    served_[runner_class].insert(signature);
-  } else {
-    served_[runner_class].erase(signature);
-  }
+  auto& served = served_[runner_class];
+  const auto at = std::lower_bound(served.begin(), served.end(), signature);
+  const bool is_in = at != served.end() && *at == signature;
+  if (fit && !is_in) served.insert(at, signature);
+  if (!fit && is_in) served.erase(at);
 }
 
 }  // namespace baton::master

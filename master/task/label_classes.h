@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "common/model/task_spec.h"
@@ -28,8 +27,10 @@ class LabelClasses {
   bool fits(Signature signature, ClassId runner_class) const {
     return fits_[runner_class][signature];
   }
-  // The signatures that runners of this class can serve.
-  const std::set<Signature>& servedBy(ClassId runner_class) const { return served_[runner_class]; }
+  // The signatures that runners of this class can serve, in rising order.
+  const std::vector<Signature>& servedBy(ClassId runner_class) const {
+    return served_[runner_class];
+  }
   // Sets in use.
   size_t signatureCount() const { return signatures_.used(); }
   size_t classCount() const { return classes_.used(); }
@@ -68,8 +69,8 @@ class LabelClasses {
 
   Sets signatures_;
   Sets classes_;
-  std::vector<std::vector<bool>> fits_;      // [class][signature]
-  std::vector<std::set<Signature>> served_;  // [class]
+  std::vector<std::vector<bool>> fits_;         // [class][signature]
+  std::vector<std::vector<Signature>> served_;  // [class]
 };
 
 }  // namespace baton::master

@@ -16,7 +16,7 @@ Picker::Picker(TermContext& context, TaskEngine& engine, HeartbeatDesk& desk, Re
     : context_(context), engine_(engine), desk_(desk), reads_(reads) {}
 
 bool Picker::mayPick() const {
-  const uint64_t running_max = context_.options.running_max;
+  const uint64_t running_max = context_.live.gates.runningMax(context_.options.running_max);
   return open_ && context_.writer.acceptsWork() &&
          (running_max == 0 || context_.live.open_attempts < running_max);
 }
@@ -28,7 +28,7 @@ LiveTask* Picker::next(const Runner& runner) {
   }
   const auto candidate = context_.live.ready.first(runner.class_id);
   if (!candidate || !ensureSpec(*candidate)) return nullptr;
-  return context_.live.findTask(candidate->entry.id);
+  return context_.live.findTask(candidate->place.id);
 }
 
 Order Picker::orderOf(const LiveTask& task) const {
@@ -47,9 +47,11 @@ void Picker::match() {
       const auto candidate = context_.live.ready.first(class_id);
       if (candidate && (!best || candidate->before(*best))) best = candidate;
     });
-    if (!best || !ensureSpec(*best)) return;
+    if (!best) return;
+    if (!context_.live.ready.confirm(*best)) continue;
+    if (!ensureSpec(*best)) return;
     Runner* runner = desk_.leastLoaded(best->signature);
-    LiveTask& task = *context_.live.findTask(best->entry.id);
+    LiveTask& task = *context_.live.findTask(best->place.id);
     auto ticket = desk_.take(*runner);
     Operation operation;
     engine_.dispatch(operation, task, *runner, ticket->pair);
@@ -59,8 +61,8 @@ void Picker::match() {
 }
 
 bool Picker::ensureSpec(const ReadyQueue::Candidate& candidate) {
-  if (context_.live.findTask(candidate.entry.id)->spec) return true;
-  if (fetching_.contains(candidate.entry.id)) return false;
+  if (context_.live.findTask(candidate.place.id)->spec) return true;
+  if (fetching_.contains(candidate.place.id)) return false;
   std::vector<TaskId> missing;
   for (const TaskId id : context_.live.ready.ahead(candidate, kFetchAhead)) {
     if (!context_.live.findTask(id)->spec && !fetching_.contains(id)) missing.push_back(id);

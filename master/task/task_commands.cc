@@ -21,7 +21,7 @@ Status TaskCommands::admissible(const api::Submission& submission, BootTime look
   return {};
 }
 
-void TaskCommands::submit(const api::Submission& submission, BootTime looked_up_at,
+void TaskCommands::submit(api::Submission submission, BootTime looked_up_at,
                           api::Callback<api::SubmitAnswer> done) {
   Operation operation;
   const auto answer = [&](Result<api::SubmitAnswer> result) {
@@ -38,9 +38,13 @@ void TaskCommands::submit(const api::Submission& submission, BootTime looked_up_
     // At once: behind the writer it would wait for the very database that it tells about.
     return done(admitted.error());
   }
+  if (const Status fit = checkGroups(submission); !fit.ok()) return answer(fit.error());
   std::vector<const LiveTask*> tasks;
   tasks.reserve(submission.tasks.size());
-  for (const TaskSpec& spec : submission.tasks) tasks.push_back(&engine_.submit(operation, spec));
+  for (TaskSpec& spec : submission.tasks) {
+    spec.policy.scope.user = submission.principal;
+    tasks.push_back(&engine_.submit(operation, spec));
+  }
   refillIds();
   const std::string body = answerBody(submission, tasks);
   if (keyed) {
@@ -63,6 +67,22 @@ void TaskCommands::submit(const api::Submission& submission, BootTime looked_up_
     });
   }
   answer(api::SubmitAnswer{body, false});
+}
+
+Status TaskCommands::checkGroups(const api::Submission& submission) const {
+  for (size_t i = 0; i < submission.tasks.size(); ++i) {
+    const TaskLimitsScope& scope = submission.tasks[i].policy.scope;
+    if (scope.group.empty()) continue;
+    const LimitGate* group = context_.live.gates.find(LimitKind::Group, scope.group);
+    // A limit of 0 is a group that was shut for a while: its tasks wait for it to be raised.
+    if (group == nullptr || !group->max() || *group->max() == 0) continue;
+    if (scope.weight <= *group->max()) continue;
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("is {}, but group {} has a limit of {}: it could never run",
+                             scope.weight, scope.group, *group->max()),
+                 submission.bulk ? fmt::format("tasks[{}].weight", i) : "weight");
+  }
+  return {};
 }
 
 std::string TaskCommands::answerBody(const api::Submission& submission,

@@ -16,7 +16,7 @@ class TaskCommands {
   TaskCommands(TermContext& context, TaskEngine& engine);
 
   // `looked_up_at` is when the idempotency key was looked for in the database and not found.
-  void submit(const api::Submission& submission, BootTime looked_up_at,
+  void submit(api::Submission submission, BootTime looked_up_at,
               api::Callback<api::SubmitAnswer> done);
   // `record` is the row of a task that was not live when it was read at `read_at`, or null. An
   // answer of Busy means: read again.
@@ -32,6 +32,8 @@ class TaskCommands {
 
  private:
   Status admissible(const api::Submission& submission, BootTime looked_up_at) const;
+  // Errors: InvalidArgument (a weight that its group's limit can never take; names the task).
+  Status checkGroups(const api::Submission& submission) const;
   std::string answerBody(const api::Submission& submission,
                          const std::vector<const LiveTask*>& tasks) const;
   Status runLive(Operation& operation, LiveTask& task, api::TaskCommand command);

@@ -31,7 +31,9 @@ bool passesSoon(TaskStatus status) {
 }  // namespace
 
 TaskEngine::TaskEngine(TermContext& context, OutcomeListener& outcomes)
-    : context_(context), live_(context.live), outcomes_(outcomes) {}
+    : context_(context), live_(context.live), outcomes_(outcomes) {
+  live_.ready.setAgeing(context.options.ageing);
+}
 
 // ----------------------------------------------------------------------------------- entry
 
@@ -40,7 +42,7 @@ LiveTask& TaskEngine::insertLive(LiveTask task) {
   const auto [it, inserted] = live_.tasks.try_emplace(id, std::move(task));
   CHECK(inserted);
   LiveTask& live = it->second;
-  live.signature = live_.classes.signatureOf(live.policy->labels);
+  live.lane = live_.ready.laneOf(*live.policy, live.state.priority);
   ++live_.by_status[static_cast<size_t>(live.state.status)];
   ++live_.by_priority[static_cast<size_t>(live.state.priority)];
   return live;
@@ -58,13 +60,20 @@ std::string TaskEngine::policyTextOf(const std::string& kind, const TaskPolicy& 
 
 LiveTask& TaskEngine::submit(Operation& operation, const TaskSpec& spec) {
   const WallTime now = context_.clock.wallNow();
-  const std::string policy = policyTextOf(spec.kind, spec.policy);
+  // Most tasks come in rows of equals.
+  if (last_policy_text_.empty() || spec.kind != last_kind_ || spec.policy != last_policy_) {
+    last_kind_ = spec.kind;
+    last_policy_ = spec.policy;
+    last_policy_text_ = policyTextOf(spec.kind, spec.policy);
+  }
+  const std::string& policy = last_policy_text_;
   TaskRecord record;
   record.name = spec.name;
   record.kind = spec.kind;
   record.policy = policy;
   record.spec = dumpJson(runPartToJson(spec));
   record.tags = spec.tags;
+  record.group = spec.policy.scope.group;
   record.created_at = now;
   record.state.id = context_.task_ids.take();
   record.state.priority = spec.priority;
@@ -101,7 +110,7 @@ void TaskEngine::publish(Operation& operation, StateChange::Kind kind, const Liv
 
 void TaskEngine::adopt(LiveTask task) {
   LiveTask& live = insertLive(std::move(task));
-  if (live.attempt) occupyRunner(*live.attempt);
+  if (live.attempt) occupy(live);
   enterStatus(live);
 }
 
@@ -129,8 +138,7 @@ void TaskEngine::leaveStatus(LiveTask& task) {
   if (isHeld(task)) --live_.held;
   if (isGated(task)) --live_.gated;
   if (task.state.status == TaskStatus::Queued) {
-    live_.ready.remove(task.signature, task.state.priority,
-                       {toMicros(task.state.queued_at), task.state.id});
+    live_.ready.remove(task.lane, task.state.queued_at, task.state.id);
   }
 }
 
@@ -141,8 +149,7 @@ void TaskEngine::enterStatus(LiveTask& task) {
     live_.passing.insert_or_assign(task.state.id, LiveState::Passing{context_.clock.bootNow()});
   }
   if (task.state.status == TaskStatus::Queued) {
-    live_.ready.add(task.signature, task.state.priority,
-                    {toMicros(task.state.queued_at), task.state.id});
+    live_.ready.add(task.lane, task.state.queued_at, task.state.id);
   }
   armTimer(task);
 }
@@ -165,7 +172,7 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
   const RecentEnd end;
   live_.recently_ended[state.id] = end;
   operation.then([end, &clock = context_.clock] { end.becameDurable(clock.bootNow()); });
-  live_.classes.dropSignature(task.signature);
+  live_.ready.dropLane(task.lane);
   NodeEnd node_end;
   if (task.part) {
     node_end = {state.id,     task.part->run, task.part->node,
@@ -206,24 +213,28 @@ void TaskEngine::dispatch(Operation& operation, LiveTask& task, Runner& runner,
   attempt.epoch = context_.epoch();
   attempt.dispatched_at = latest(context_.clock.wallNow(), task.state.queued_at);
   move(operation, task, TaskEvent::Pick);
-  occupyRunner(attempt);
+  occupy(task);
   operation.store(attempt);
 }
 
-void TaskEngine::occupyRunner(const AttemptRecord& attempt) {
+void TaskEngine::occupy(const LiveTask& task) {
   ++live_.open_attempts;
-  Runner* runner = live_.findRunner(attempt.runner_id);
+  live_.ready.occupy(task.lane);
+  Runner* runner = live_.findRunner(task.attempt->runner_id);
   if (runner == nullptr) return;
-  runner->open_task = attempt.task_id;
-  if (runner->worker != nullptr) ++runner->worker->busy;
+  runner->open_task = task.state.id;
+  ++runner->worker->busy;
+  ++runner->worker->use->running;
 }
 
-void TaskEngine::freeRunner(const AttemptRecord& attempt) {
+void TaskEngine::release(const LiveTask& task) {
   --live_.open_attempts;
-  Runner* runner = live_.findRunner(attempt.runner_id);
-  if (runner == nullptr || runner->open_task != attempt.task_id) return;
+  live_.ready.release(task.lane);
+  Runner* runner = live_.findRunner(task.attempt->runner_id);
+  if (runner == nullptr || runner->open_task != task.state.id) return;
   runner->open_task = 0;
-  if (runner->worker != nullptr) --runner->worker->busy;
+  --runner->worker->busy;
+  --runner->worker->use->running;
 }
 
 void TaskEngine::repeatOrder(Operation& operation, LiveTask& task, const HeartbeatPair& pair) {
@@ -288,7 +299,7 @@ WallTime TaskEngine::closeAttempt(Operation& operation, LiveTask& task, AttemptS
     noteClosed(operation, context_, *runner->worker, attempt, work, unconfirmed);
   }
   publish(operation, StateChange::Kind::AttemptEnded, task);
-  freeRunner(attempt);
+  release(task);
   const WallTime ended_at = attempt.finished_at;
   task.attempt.reset();
   return ended_at;

@@ -148,7 +148,7 @@ class TaskEngine {
   using Waiting = RunListener::Waiting;
   Waiting whyWaiting(const LiveTask& task) const;
   // How many live tasks wait for what, every reason that can be named included. Costs a look at
-  // each label set that queued tasks want, not at each task.
+  // each lane of the queue, not at each task.
   std::map<WaitingCode, uint64_t> waitingByReason() const;
 
   // Flags tasks that have been DISPATCHED, TERMINATING (beyond their kill_grace) or in CALLBACK
@@ -174,14 +174,17 @@ class TaskEngine {
   // When the attempt ended: receipt of the result less how long ago the runner saw the end.
   WallTime closeAttempt(Operation& operation, LiveTask& task, AttemptStatus status,
                         FailureReason reason, const std::string& text, const AttemptResult* result);
-  void freeRunner(const AttemptRecord& attempt);
-  void occupyRunner(const AttemptRecord& attempt);
+  // An attempt of the task was opened, or is about to be closed: its runner, worker, host and
+  // limits count it.
+  void occupy(const LiveTask& task);
+  void release(const LiveTask& task);
   void retryOrFail(Operation& operation, LiveTask& task, FailureReason reason,
                    const std::string& text, WallTime ended_at);
   void makeReady(Operation& operation, LiveTask& task);
   // Behind a move to QUEUED: a task that its run holds back does not stay there.
   void keepGate(Operation& operation, LiveTask& task);
-  WaitingCode whyQueued(LabelClasses::Signature signature) const;
+  struct QueueLook;
+  Waiting whyQueued(QueueLook& look, LaneId lane, QueuePlace place, bool with_text) const;
   // Which hosts fit and hold back, for people.
   std::string withheldText(LabelClasses::Signature signature) const;
   void armTimer(LiveTask& task);
@@ -195,6 +198,9 @@ class TaskEngine {
   OutcomeListener& outcomes_;
   RunListener* runs_ = nullptr;
   std::function<void(Operation&, const LiveTask&)> on_stop_asked_;
+  std::string last_kind_;  // Of the newest submission, its policy and their text.
+  TaskPolicy last_policy_;
+  std::string last_policy_text_;
 };
 
 }  // namespace baton::master

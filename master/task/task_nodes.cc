@@ -1,5 +1,6 @@
 // Tasks as parts of runs: the side of TaskEngine that a run's progress moves.
 #include <algorithm>
+#include <utility>
 
 #include "master/task/task_engine.h"
 
@@ -18,6 +19,7 @@ LiveTask& TaskEngine::addNode(Operation& operation, const NodeTask& node) {
   record.kind = node.kind;
   record.policy = policy;
   record.tags = node.tags;
+  record.group = node.policy.scope.group;
   record.created_at = context_.clock.wallNow();
   record.run_id = node.run;
   record.flow = node.flow;
@@ -132,6 +134,9 @@ void TaskEngine::setPriority(Operation& operation, LiveTask& task, Priority prio
   --live_.by_priority[static_cast<size_t>(task.state.priority)];
   task.state.priority = priority;
   ++live_.by_priority[static_cast<size_t>(priority)];
+  // Both lanes have the same gates, which count what runs.
+  const LaneId lane = live_.ready.laneOf(*task.policy, priority);
+  live_.ready.dropLane(std::exchange(task.lane, lane));
   enterStatus(task);
   operation.store(task.state);
 }

@@ -1,5 +1,4 @@
-// The timers of tasks and the answer to "why does it wait": the parts of TaskEngine that look at
-// clocks and limits.
+// The timers of tasks, and what silence ends: the parts of TaskEngine that look at clocks.
 #include <algorithm>
 
 #include "common/base/duration_text.h"
@@ -13,22 +12,6 @@ namespace {
 // steps in, with room for the report to arrive.
 Millis masterTimeoutSlack(const TaskPolicy& policy, Millis heartbeat) {
   return policy.kill_grace + std::min<Millis>(heartbeat, Seconds(2));
-}
-
-std::string whyNoRunner(LabelMap labels) {
-  std::string kind;
-  std::erase_if(labels, [&](const auto& label) {
-    if (!label.first.starts_with(kKindLabelPrefix)) return false;
-    kind = label.first.substr(kKindLabelPrefix.size());
-    return true;
-  });
-  const std::string others =
-      labels.empty() ? std::string() : fmt::format("the labels {}", dumpJson(Json(labels)));
-  if (kind.empty()) return others.empty() ? "no runner has reported" : "no runner has " + others;
-  const std::string text =
-      fmt::format("no runner announces the kind {}{}", kind,
-                  kind == "http" ? "" : fmt::format(" (plug-in baton-task-{})", kind));
-  return others.empty() ? text : fmt::format("{} and has {}", text, others);
 }
 
 }  // namespace
@@ -123,63 +106,6 @@ void TaskEngine::onWallClockStep() {
   }
 }
 
-TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
-  switch (task.state.status) {
-    case TaskStatus::Created:
-      if (task.part && task.part->gated) return runs_->whyNodeWaits(task);
-      if (task.state.hold) return {WaitingCode::Hold, "held by hand"};
-      return {WaitingCode::NotBefore,
-              fmt::format("starts at {}", formatRfc3339(task.state.not_before))};
-    case TaskStatus::Retrying:
-      return {WaitingCode::RetryDelay,
-              fmt::format("extra attempt {} of {} at {}", task.state.retries_used,
-                          task.policy->retry.max, formatRfc3339(task.state.not_before))};
-    case TaskStatus::Queued:
-      break;
-    case TaskStatus::Running:
-      return task.part && task.part->no_runner ? runs_->whyNodeWaits(task) : Waiting{};
-    default:
-      return {};
-  }
-  const WaitingCode code = whyQueued(task.signature);
-  if (code == WaitingCode::NoRunnerMatches) return {code, whyNoRunner(task.policy->labels)};
-  if (code == WaitingCode::HostExcluded) return {code, withheldText(task.signature)};
-  if (code == WaitingCode::ClusterLimit) {
-    return {code, fmt::format("{} tasks run, limits.running_max is {}", live_.open_attempts,
-                              context_.options.running_max)};
-  }
-  return {code, "every runner that fits is busy"};
-}
-
-WaitingCode TaskEngine::whyQueued(LabelClasses::Signature signature) const {
-  bool matches = false;
-  bool usable = false;
-  for (LabelClasses::ClassId id = 0; id < live_.present.size() && !usable; ++id) {
-    if (!live_.present[id] || !live_.classes.fits(signature, id)) continue;
-    matches = true;
-    usable = live_.usable[id];
-  }
-  if (!matches) return WaitingCode::NoRunnerMatches;
-  if (!usable) return WaitingCode::HostExcluded;
-  const uint64_t running_max = context_.options.running_max;
-  const bool full = running_max != 0 && live_.open_attempts >= running_max;
-  return full ? WaitingCode::ClusterLimit : WaitingCode::AllRunnersBusy;
-}
-
-std::string TaskEngine::withheldText(LabelClasses::Signature signature) const {
-  constexpr size_t kNamedMax = 3;
-  std::string text;
-  size_t named = 0;
-  for (const auto& [id, hosts] : live_.withheld) {
-    if (!live_.classes.fits(signature, id)) continue;
-    for (const std::string& host : hosts) {
-      if (named++ < kNamedMax) text += (text.empty() ? "" : "; ") + host;
-    }
-  }
-  return fmt::format("no host that fits takes tasks: {}{}", text,
-                     named >= kNamedMax ? "; and maybe others" : "");
-}
-
 void TaskEngine::findStuck() {
   const BootTime now = context_.clock.bootNow();
   const Micros limit = std::max(context_.options.stuck_after, context_.options.lostAfter());
@@ -211,25 +137,6 @@ std::map<TaskStatus, uint64_t> TaskEngine::stuckByStatus() const {
     if (passing.stuck) ++counts[live_.tasks.at(id).state.status];
   }
   return counts;
-}
-
-std::map<WaitingCode, uint64_t> TaskEngine::waitingByReason() const {
-  const auto count = [&](TaskStatus status) {
-    return live_.by_status[static_cast<size_t>(status)];
-  };
-  std::map<WaitingCode, uint64_t> waiting{
-      {WaitingCode::Hold, live_.held},
-      {WaitingCode::Dependency, live_.gated},
-      {WaitingCode::NotBefore, count(TaskStatus::Created) - live_.held - live_.gated},
-      {WaitingCode::RetryDelay, count(TaskStatus::Retrying)},
-      {WaitingCode::NoRunnerMatches, 0},
-      {WaitingCode::HostExcluded, 0},
-      {WaitingCode::ClusterLimit, 0},
-      {WaitingCode::AllRunnersBusy, 0}};
-  for (LabelClasses::Signature i = 0; i < live_.classes.signatureLimit(); ++i) {
-    if (const size_t queued = live_.ready.sizeOf(i); queued > 0) waiting[whyQueued(i)] += queued;
-  }
-  return waiting;
 }
 
 }  // namespace baton::master

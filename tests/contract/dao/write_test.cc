@@ -324,8 +324,8 @@ TEST_P(DaoContract, LimitsReadBackOverwriteAndGo) {
       "group Größe 0 low 22:00-06:00 America/Argentina/ComodRivadavia line 1 'quoted' 🚀 "
       "1700000000123456";
   EXPECT_EQ(shown(),
-            (std::vector<std::string>{"cluster  -1 -     0", group_text, "group größe -1 -     0",
-                                      fmt::format("host {} {} -     0", host.name, kLimitMax)}));
+            (std::vector<std::string>{"cluster  -1 -    0", group_text, "group größe -1 -    0",
+                                      fmt::format("host {} {} -    0", host.name, kLimitMax)}));
   group.max = 7;
   group.min_priority.reset();
   group.window.clear();
@@ -338,7 +338,7 @@ TEST_P(DaoContract, LimitsReadBackOverwriteAndGo) {
   ASSERT_OK(txn->removeLimit(LimitKind::Cluster, ""));
   ASSERT_OK(txn->removeLimit(LimitKind::Flow, "never there"));
   ASSERT_OK(txn->commit());
-  EXPECT_EQ(shown(), (std::vector<std::string>{"group Größe 7 -     0", "group größe -1 -     0"}));
+  EXPECT_EQ(shown(), (std::vector<std::string>{"group Größe 7 -    0", "group größe -1 -    0"}));
   EXPECT_CODE(begin()->storeLimits(
                   std::vector{LimitRecord{.kind = LimitKind::Host, .name = std::string(256, 'x')}}),
               Corrupt);

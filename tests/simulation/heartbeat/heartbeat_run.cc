@@ -27,6 +27,14 @@ HeartbeatRun::HeartbeatRun(uint64_t seed, RunScenario scenario, master::Metrics&
       ledger_(database_, clock_),
       metrics_(metrics),
       webhooks_(webhooks) {
+  const LimitRecord limit{.kind = LimitKind::Group, .name = "g", .max = kSimGroupLimit};
+  database_.direct().limits[{limit.kind, limit.name}] = limit;
+  ledger_.givenUp = [this](TaskId id, int32_t attempt) {
+    SimTerm* term = leader();
+    if (term == nullptr) return false;
+    const master::LiveTask* task = term->rig().live.findTask(id);
+    return task == nullptr || !task->attempt || task->attempt->number != attempt;
+  };
   for (size_t i = 0; i < kWorkers; ++i) {
     workers_.push_back(
         std::make_unique<SimWorker>(world_, ledger_, fmt::format("w{}", i), kSlots, kH,
@@ -211,6 +219,10 @@ void HeartbeatRun::submit() {
   spec.policy.kill_grace = Millis(world_.random.between(1, 400));
   if (test::chance(world_.random, 0.2))
     spec.policy.timeout = Millis(world_.random.between(50, 2'000));
+  if (test::chance(world_.random, 0.3)) {
+    spec.policy.scope.group = "g";
+    spec.policy.scope.weight = world_.random.between(1, kSimGroupLimit);
+  }
   if (test::chance(world_.random, 0.1)) spec.policy.labels["nobody"] = "has";
   if (!spec.policy.labels.empty()) spec.policy.dispatch_timeout = Millis(3'000);
   if (test::chance(world_.random, 0.1)) spec.script = std::string(600, 'x');  // Too large to stay.

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "common/model/task_spec.h"
+
 namespace baton::test {
 
 SimLedger::SimLedger(FakeDatabase& database, const Clock& clock)
@@ -34,6 +36,7 @@ void SimLedger::onProcessStart(const AttemptKey& key, const std::string& runner)
   run.runner = runner;
   run.started = run.alive = true;
   alive_[key.task_id] = idOf(key);
+  checkGroup();
   const auto& rows = database_.direct();
   const auto attempt = rows.attempts.find(idOf(key));
   if (attempt == rows.attempts.end() || attempt->second.nonce != key.nonce) {
@@ -103,6 +106,21 @@ void SimLedger::onAttempt(const AttemptRecord* before, const AttemptRecord& afte
     }
   }
   if (!isOpen(after.status)) onClosed(after);
+}
+
+void SimLedger::checkGroup() {
+  const auto& rows = database_.direct();
+  int64_t in_use = 0;
+  for (const auto& [task, id] : alive_) {
+    const auto attempt = rows.attempts.find(id);
+    if (attempt == rows.attempts.end() || !isOpen(attempt->second.status)) continue;
+    // What was given up as lost lives on beside what takes its place. That it was given up may
+    // become durable behind the order of the other, if its row is locked.
+    if (givenUp && givenUp(id.first, id.second)) continue;
+    const auto policy = policyFromText(rows.tasks.at(task).policy);
+    if (policy.ok() && !policy->scope.group.empty()) in_use += policy->scope.weight;
+  }
+  if (in_use > kSimGroupLimit) fail(fmt::format("the group runs {} units", in_use));
 }
 
 void SimLedger::onClosed(const AttemptRecord& attempt) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,11 +13,17 @@
 
 namespace baton::test {
 
+// Units of weight that the group "g" may run in every run.
+inline constexpr int64_t kSimGroupLimit = 3;
+
 // What really happened to every attempt, as an all-seeing witness notes it, and the promises that
 // are checked against it with every start, end and commit. The first broken one is kept.
 class SimLedger {
  public:
   SimLedger(FakeDatabase& database, const Clock& clock);
+
+  // Whether the master that leads has closed the attempt, durable or not.
+  std::function<bool(TaskId id, int32_t attempt)> givenUp;
 
   void onProcessStart(const AttemptKey& key, const std::string& runner);
   void onProcessEnd(const AttemptKey& key, const AttemptResult& result);
@@ -76,6 +83,8 @@ class SimLedger {
   void onTask(const TaskState* before, const TaskState& after);
   void onAttempt(const AttemptRecord* before, const AttemptRecord& after);
   void onClosed(const AttemptRecord& attempt);
+  // What runs of the group, as far as it was not given up as lost, never passes its limit.
+  void checkGroup();
 
   FakeDatabase& database_;
   const Clock& clock_;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "master/state/id_allocator.h"
 #include "master/task/ready_queue.h"
 #include "tests/support/fake_database.h"
@@ -22,7 +24,7 @@ TEST(LabelClassesTest, ARunnerFitsWhenItHasEveryLabelThatIsWanted) {
   EXPECT_FALSE(classes.fits(gpu, other));
   EXPECT_TRUE(classes.fits(both, strong));
   EXPECT_FALSE(classes.fits(both, plain));
-  EXPECT_EQ(classes.servedBy(strong), (std::set<LabelClasses::Signature>{any, gpu, both}));
+  EXPECT_EQ(classes.servedBy(strong), (std::vector<LabelClasses::Signature>{any, gpu, both}));
   EXPECT_EQ(classes.signatureOf({{"gpu", "yes"}}), gpu);
   EXPECT_EQ(classes.classOf({}), plain);
 }
@@ -49,49 +51,97 @@ TEST(LabelClassesTest, ASetIsForgottenWithItsLastUserAndItsNumberIsUsedAgain) {
   EXPECT_EQ(classes.classLimit(), 1U);
 }
 
+// A queue without limits.
+struct PlainQueue {
+  LaneId lane(Priority priority, const LabelMap& labels = {}) {
+    TaskPolicy policy;
+    policy.labels = labels;
+    return queue.laneOf(policy, priority);
+  }
+  void add(LaneId lane, int64_t queued_us, TaskId id) {
+    queue.add(lane, wallFromMicros(queued_us), id);
+    at[id] = queued_us;
+  }
+  TaskId take(LabelClasses::ClassId runner) {
+    const auto first = queue.first(runner);
+    if (!first) return 0;
+    queue.remove(first->lane, wallFromMicros(at.at(first->place.id)), first->place.id);
+    return first->place.id;
+  }
+  LabelClasses classes;
+  LimitGates gates;
+  std::vector<bool> present;
+  ReadyQueue queue{classes, gates, present};
+  std::map<TaskId, int64_t> at;
+};
+
 TEST(ReadyQueueTest, TheOrderIsPriorityThenAgeThenNumber) {
   // Aim: the documented picking order.
-  LabelClasses classes;
-  ReadyQueue queue(classes);
-  const auto any = classes.signatureOf({});
-  const auto runner = classes.classOf({});
-  queue.add(any, Priority::Normal, {100, 3});
-  queue.add(any, Priority::Normal, {100, 2});
-  queue.add(any, Priority::Normal, {50, 9});
-  queue.add(any, Priority::Low, {1, 1});
-  queue.add(any, Priority::Critical, {900, 8});
+  PlainQueue q;
+  const auto runner = q.classes.classOf({});
+  q.add(q.lane(Priority::Normal), 100, 3);
+  q.add(q.lane(Priority::Normal), 100, 2);
+  q.add(q.lane(Priority::Normal), 50, 9);
+  q.add(q.lane(Priority::Low), 1, 1);
+  q.add(q.lane(Priority::Critical), 900, 8);
   std::vector<TaskId> order;
-  while (const auto first = queue.first(runner)) {
-    order.push_back(first->entry.id);
-    queue.remove(first->signature, first->priority, first->entry);
-  }
+  while (const TaskId id = q.take(runner)) order.push_back(id);
   EXPECT_EQ(order, (std::vector<TaskId>{8, 9, 2, 3, 1}));
-  EXPECT_EQ(queue.size(), 0U);
+  EXPECT_EQ(q.queue.size(), 0U);
+}
+
+TEST(ReadyQueueTest, AStepOfPriorityIsWorthSoMuchWaitingAndNoMore) {
+  // Aim: nothing starves: what has waited longer than the steps between are worth goes first.
+  PlainQueue q;
+  q.queue.setAgeing(Millis(1'000));
+  const auto runner = q.classes.classOf({});
+  q.add(q.lane(Priority::Low), 0, 1);
+  q.add(q.lane(Priority::Normal), 999'999, 2);      // Less than a step younger: before it.
+  q.add(q.lane(Priority::Normal), 1'000'001, 3);    // More: behind it.
+  q.add(q.lane(Priority::Critical), 2'999'999, 4);  // Less than three steps.
+  q.add(q.lane(Priority::Critical), 3'000'001, 5);
+  std::vector<TaskId> order;
+  while (const TaskId id = q.take(runner)) order.push_back(id);
+  EXPECT_EQ(order, (std::vector<TaskId>{2, 4, 1, 3, 5}));
 }
 
 TEST(ReadyQueueTest, ATaskThatNobodyCanRunStandsInNobodysWay) {
   // Aim: an older task with labels that no runner has does not block younger ones.
-  LabelClasses classes;
-  ReadyQueue queue(classes);
-  const auto any = classes.signatureOf({});
-  const auto gpu = classes.signatureOf({{"gpu", "yes"}});
-  const auto plain = classes.classOf({});
-  const auto strong = classes.classOf({{"gpu", "yes"}});
-  queue.add(gpu, Priority::Normal, {1, 1});
-  queue.add(any, Priority::Normal, {2, 2});
-  EXPECT_EQ(queue.first(plain)->entry.id, 2U);
-  EXPECT_EQ(queue.first(strong)->entry.id, 1U);
-  EXPECT_EQ(queue.sizeOf(gpu), 1U);
+  PlainQueue q;
+  const auto plain = q.classes.classOf({});
+  const auto strong = q.classes.classOf({{"gpu", "yes"}});
+  q.add(q.lane(Priority::Normal, {{"gpu", "yes"}}), 1, 1);
+  q.add(q.lane(Priority::Normal), 2, 2);
+  EXPECT_EQ(q.queue.first(plain)->place.id, 2U);
+  EXPECT_EQ(q.queue.first(strong)->place.id, 1U);
 }
 
 TEST(ReadyQueueTest, WhatStandsAheadIsOneLaneInOrder) {
   // Aim: specifications are fetched for those that come next.
-  LabelClasses classes;
-  ReadyQueue queue(classes);
-  const auto any = classes.signatureOf({});
-  classes.classOf({});
-  for (TaskId id = 1; id <= 5; ++id) queue.add(any, Priority::Normal, {int64_t(id), id});
-  EXPECT_EQ(queue.ahead(*queue.first(0), 3), (std::vector<TaskId>{1, 2, 3}));
+  PlainQueue q;
+  const auto runner = q.classes.classOf({});
+  for (TaskId id = 1; id <= 5; ++id) q.add(q.lane(Priority::Normal), int64_t(id), id);
+  EXPECT_EQ(q.queue.ahead(*q.queue.first(runner), 3), (std::vector<TaskId>{1, 2, 3}));
+}
+
+TEST(ReadyQueueTest, ALaneGoesWithItsLastUser) {
+  // Aim: groups and label sets that come and go cost no memory.
+  PlainQueue q;
+  TaskPolicy policy;
+  policy.labels = {{"gpu", "yes"}};
+  policy.scope = {.group = "g", .weight = 2, .flow = "f", .user = "u"};
+  const LaneId lane = q.queue.laneOf(policy, Priority::Low);
+  EXPECT_EQ(q.queue.laneOf(policy, Priority::Low), lane);
+  EXPECT_NE(q.queue.laneOf(policy, Priority::High), lane);
+  EXPECT_NE(q.gates.find(LimitKind::Group, "g"), nullptr);
+  q.queue.dropLane(lane);
+  q.queue.dropLane(lane);
+  EXPECT_EQ(q.queue.laneCount(), 1U);
+  q.queue.dropLane(lane + 1);
+  EXPECT_EQ(q.queue.laneCount(), 0U);
+  EXPECT_EQ(q.classes.signatureCount(), 0U);
+  EXPECT_EQ(q.gates.find(LimitKind::Group, "g"), nullptr);
+  EXPECT_EQ(q.gates.find(LimitKind::User, "u"), nullptr);
 }
 
 TEST(IdAllocatorTest, NumbersOfTwoTermsNeverMeet) {

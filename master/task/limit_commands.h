@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "master/api/group_port.h"
+#include "master/term_context.h"
+
+namespace baton::master {
+
+// Changes limits, stores them, and opens and closes dispatch windows in time (one timer for all).
+// Dispatcher thread only.
+class LimitCommands {
+ public:
+  explicit LimitCommands(TermContext& context);
+  ~LimitCommands() { live_.gates.setOnNewWindow({}); }
+  LimitCommands(const LimitCommands&) = delete;
+  LimitCommands& operator=(const LimitCommands&) = delete;
+
+  // A row as recovery read it.
+  void adopt(const LimitRecord& row);
+  // Until opened nothing is changed and no window is looked at.
+  void open();
+  void close() { open_ = false; }
+
+  void change(const api::LimitChange& change, api::Callback<api::LimitView> done);
+  // The wall clock was set: windows are looked at again.
+  void onWallClockStep();
+
+  std::vector<api::LimitView> views(LimitKind kind);
+  // Errors: NotFound.
+  Result<api::LimitView> view(LimitKind kind, const std::string& name);
+
+ private:
+  static Status check(const LimitRecord& row);
+  std::optional<LimitRecord> rowOf(LimitKind kind, const std::string& name);
+  // Puts a row, or its absence, into effect.
+  void apply(LimitKind kind, const std::string& name, const std::optional<LimitRecord>& row);
+  api::LimitView viewOf(const LimitGate& gate) const;
+  api::LimitView clusterView() const;
+  api::LimitView hostView(const std::string& name) const;
+  // Of groups, and hours of tasks and flows.
+  std::vector<LimitGate*> windows();
+  void lookAtWindows();
+  void armTimer();
+
+  TermContext& context_;
+  LiveState& live_;
+  bool open_ = false;
+  AsyncDispatcher::TimerId timer_ = 0;
+};
+
+}  // namespace baton::master
