@@ -76,6 +76,7 @@ int run(const std::vector<std::string>& arguments, const Programs& programs,
   addScheduleCommands(app, tree);
   addCalendarCommands(app, tree);
   addHostCommands(app, tree);
+  addLimitCommands(app, tree);
   addClusterCommands(app, tree, programs);
   addConfigCommands(app, tree);
   addProgramCommands(app, tree, programs);

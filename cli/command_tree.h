@@ -26,6 +26,9 @@ void addTaskCommands(CLI::App& app, CommandTree& tree);
 void addHostCommands(CLI::App& app, CommandTree& tree);
 void addClusterCommands(CLI::App& app, CommandTree& tree, const Programs& programs);
 void addProgramCommands(CLI::App& app, CommandTree& tree, const Programs& programs);
+void addLimitCommands(CLI::App& app, CommandTree& tree);
+// Those under `cluster`.
+void addClusterLimitCommands(CLI::App& cluster, CommandTree& tree);
 void addConfigCommands(CLI::App& app, CommandTree& tree);
 void addScheduleCommands(CLI::App& app, CommandTree& tree);
 void addFlowCommands(CLI::App& app, CommandTree& tree);

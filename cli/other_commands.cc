@@ -162,6 +162,7 @@ void addClusterCommands(CLI::App& app, CommandTree& tree, const Programs& progra
   addPlain(*cluster, tree, "verify",
            "Compare the active master's memory with the database (exit code 1: they differ)",
            clusterVerify);
+  addClusterLimitCommands(*cluster, tree);
   CLI::App* history = cluster->add_subcommand("history", "List takeovers with their phase times");
   auto limit = std::make_shared<std::string>();
   history->add_option("-n,--limit", *limit, "How many, 1 to 1000 (default: 100)");

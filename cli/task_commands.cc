@@ -28,6 +28,9 @@ constexpr const char* kSubmitFooter =
 void addSubmitOptions(CLI::App& verb, SubmitOptions& options) {
   verb.add_option("--name", options.name, "Name for people (default: the program's)");
   verb.add_option("--priority", options.priority, "low, normal, high or critical");
+  verb.add_option("-g,--group", options.group, "Count against the limit of this group");
+  verb.add_option("--weight", options.weight,
+                  "Units of the group's limit that it takes, 1 to 1000 (default: 1)");
   addRepeated(verb, "-l,--label", options.labels, "K=V that the runner must have; may be repeated");
   addRepeated(verb, "-e,--env", options.env, "K=V for the task's environment; may be repeated");
   addRepeated(verb, "-p,--param", options.params,
@@ -107,6 +110,7 @@ void addList(CLI::App& task, CommandTree& tree) {
   verb->add_option("--name", options->name, "The whole name");
   verb->add_option("-q,--text", options->text, "A part of the name");
   verb->add_option("-t,--tag", options->tag, "A tag");
+  verb->add_option("-g,--group", options->group, "The group that it counts against");
   verb->add_option("--host", options->host, "Host of the newest attempt");
   verb->add_option("--runner", options->runner, "Runner of the newest attempt");
   verb->add_option("--run", options->run, "Run of a flow that they are parts of");

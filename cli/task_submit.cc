@@ -11,6 +11,7 @@
 #include "cli/task_logs.h"
 #include "cli/task_wait.h"
 #include "common/base/duration_text.h"
+#include "common/model/task_rules.h"
 
 namespace baton::cli {
 namespace {
@@ -183,9 +184,21 @@ std::vector<std::string> idsOf(const Json& answer) {
   return ids;
 }
 
+Result<int64_t> readWeight(const std::string& text) {
+  int64_t weight = 0;
+  const char* const end = text.data() + text.size();
+  const auto [read, failure] = std::from_chars(text.data(), end, weight);
+  if (failure != std::errc() || read != end || weight < 1 || weight > kWeightMax) {
+    return Error::invalidArgument("--weight is \"{}\", expected a number from 1 to {}",
+                                  truncateUtf8(text, 40), kWeightMax);
+  }
+  return weight;
+}
+
 Status checkFileOptions(const SubmitOptions& options) {
   const bool others = !options.command.empty() || !options.script.empty() ||
                       !options.name.empty() || !options.priority.empty() ||
+                      !options.group.empty() || !options.weight.empty() ||
                       !options.labels.empty() || !options.env.empty() || !options.params.empty() ||
                       !options.tags.empty() || !options.timeout.empty() || !options.retry.empty() ||
                       !options.not_before.empty() || options.hold || !options.dir.empty() ||
@@ -218,6 +231,10 @@ Result<Json> taskFromOptions(const SubmitOptions& options, std::istream& in, Wal
   RETURN_IF_ERROR(addRun(options, in, task));
   if (!options.name.empty()) task["name"] = options.name;
   if (!options.priority.empty()) task["priority"] = options.priority;
+  if (!options.group.empty()) task["group"] = options.group;
+  if (!options.weight.empty()) {
+    ASSIGN_OR_RETURN(task["weight"], readWeight(options.weight));
+  }
   if (!options.tags.empty()) task["tags"] = options.tags;
   if (!options.dir.empty()) task["dir"] = options.dir;
   if (options.hold) task["hold"] = true;

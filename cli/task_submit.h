@@ -11,6 +11,8 @@ namespace baton::cli {
 struct SubmitOptions {
   std::string name;
   std::string priority;
+  std::string group;
+  std::string weight;
   std::vector<std::string> labels;  // k=v
   std::vector<std::string> env;     // K=V
   std::vector<std::string> params;  // K=V

@@ -75,6 +75,7 @@ int taskList(Session& session, const TaskListOptions& options) {
                     {"name", options.name},
                     {"q", options.text},
                     {"tag", options.tag},
+                    {"group", options.group},
                     {"host", options.host},
                     {"runner", options.runner},
                     {"run", options.run},

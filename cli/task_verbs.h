@@ -15,6 +15,7 @@ struct TaskListOptions {
   std::string name;
   std::string text;
   std::string tag;
+  std::string group;
   std::string host;
   std::string runner;
   std::string since;   // RFC 3339, or "1h" before now.

@@ -142,9 +142,14 @@ Json statsToJson(const master::api::StatsView& stats) {
     workers[id] = {
         {"finished", counts.finished}, {"failed", counts.failed}, {"running", counts.running}};
   }
+  Json groups = Json::object();
+  for (const auto& [name, counts] : stats.groups) {
+    groups[name] = {{"running", counts.running}, {"queued", counts.queued}};
+  }
   return {{"by_status", stats.by_status},
           {"live_by_priority", stats.live_by_priority},
           {"waiting_by_reason", stats.waiting_by_reason},
+          {"groups", std::move(groups)},
           {"workers", std::move(workers)},
           {"runs_by_status", stats.runs_by_status},
           {"planner",

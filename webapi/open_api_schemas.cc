@@ -39,6 +39,8 @@ constexpr std::string_view kTaskSchemas = R"json({
   "dir": {"type": "string", "description": "Absolute."},
   "priority": {"$ref": "#/components/schemas/Priority"},
   "labels": {"$ref": "#/components/schemas/StringMap"},
+  "group": {"type": "string", "maxLength": 64, "description": "Shared limit it counts against."},
+  "weight": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 1},
   "timeout": {"$ref": "#/components/schemas/Duration"},
   "dispatch_timeout": {"$ref": "#/components/schemas/Duration"},
   "kill_grace": {"$ref": "#/components/schemas/Duration"},
@@ -79,6 +81,8 @@ constexpr std::string_view kTaskSchemas = R"json({
   "dir": {"type": "string"},
   "priority": {"$ref": "#/components/schemas/Priority"},
   "labels": {"$ref": "#/components/schemas/StringMap"},
+  "group": {"type": ["string", "null"]},
+  "weight": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 1},
   "timeout": {"$ref": "#/components/schemas/Duration"},
   "dispatch_timeout": {"$ref": "#/components/schemas/Duration"},
   "kill_grace": {"$ref": "#/components/schemas/Duration"},
@@ -225,6 +229,7 @@ constexpr std::string_view kClusterSchemas = R"json({
   "by_status": {"$ref": "#/components/schemas/Counts"},
   "live_by_priority": {"$ref": "#/components/schemas/Counts"},
   "waiting_by_reason": {"$ref": "#/components/schemas/Counts"},
+  "groups": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Counts"}},
   "workers": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Counts"}},
   "runs_by_status": {"$ref": "#/components/schemas/Counts"},
   "planner": {"type": "object", "properties": {
@@ -238,6 +243,45 @@ constexpr std::string_view kClusterSchemas = R"json({
   "tasks_compared": {"type": "integer"}, "runs_compared": {"type": "integer"},
   "differences": {"type": "array", "maxItems": 100, "items": {"type": "string"}},
   "differences_total": {"type": "integer"}}},
+"GroupRow": {"type": "object", "additionalProperties": false, "properties": {
+  "limit": {"type": ["integer", "null"], "minimum": 0, "description": "Units of weight; 0: nothing runs; null: unlimited."},
+  "window": {"type": ["string", "null"], "examples": ["22:00-06:00"],
+    "description": "When tasks may start."},
+  "time_zone": {"type": ["string", "null"], "description": "IANA name; with a window."},
+  "min_priority": {"type": ["string", "null"], "enum": ["low", "normal", "high", "critical", null]},
+  "description": {"type": ["string", "null"], "maxLength": 1000}}},
+"Group": {"type": "object", "properties": {
+  "name": {"type": "string"}, "limit": {"type": ["integer", "null"]},
+  "window": {"type": ["string", "null"]}, "time_zone": {"type": ["string", "null"]},
+  "min_priority": {"type": ["string", "null"]}, "description": {"type": ["string", "null"]},
+  "set": {"type": "boolean", "description": "False: it is here for its tasks, nobody limits it."},
+  "weight_in_use": {"type": "integer"}, "running": {"type": "integer"},
+  "queued": {"type": "integer"}, "open": {"type": "boolean", "description": "Its window."},
+  "next_change": {"$ref": "#/components/schemas/Time"},
+  "changed_at": {"$ref": "#/components/schemas/Time"}}},
+"LimitRow": {"type": "object", "additionalProperties": false, "required": ["limit"],
+  "properties": {"limit": {"type": "integer", "minimum": 0},
+  "description": {"type": ["string", "null"], "maxLength": 1000}}},
+"Limit": {"type": "object", "properties": {
+  "kind": {"enum": ["flow", "user", "host"]}, "name": {"type": "string"},
+  "limit": {"type": ["integer", "null"]}, "description": {"type": ["string", "null"]},
+  "running": {"type": "integer"}, "queued": {"type": "integer", "description": "Not of hosts."},
+  "changed_at": {"$ref": "#/components/schemas/Time"}}},
+"ClusterLimit": {"type": "object", "additionalProperties": false, "required": ["running_max"],
+  "properties": {"running_max": {"type": ["integer", "null"], "minimum": 0,
+    "description": "0: no limit; null: as configured."}}},
+"ClusterLimits": {"type": "object", "properties": {
+  "running_max": {"type": "integer", "description": "0: no limit."},
+  "configured_running_max": {"type": "integer"}, "min_priority": {"type": ["string", "null"]},
+  "running": {"type": "integer"}, "queued": {"type": "integer"},
+  "changed_at": {"$ref": "#/components/schemas/Time"}}},
+"Degrade": {"type": "object", "additionalProperties": false, "required": ["min_priority"],
+  "properties": {
+  "min_priority": {"type": ["string", "null"], "enum": ["low", "normal", "high", "critical", null],
+    "description": "null: everything is started again."},
+  "group": {"type": "string", "description": "Left out: the cluster."}}},
+"Degraded": {"anyOf": [{"$ref": "#/components/schemas/ClusterLimits"},
+  {"$ref": "#/components/schemas/Group"}]},
 "Internals": {"type": "object", "description": "For people; its members may change."},
 "DeadCallback": {"type": "object", "properties": {
   "id": {"type": "string"}, "task_id": {"type": "string"}, "attempt": {"type": "integer"},
@@ -283,8 +327,8 @@ Json openApiSchemas() {
     schemas.update(*parsed);
   }
   for (const std::string_view item :
-       {"Task", "Attempt", "Runner", "Host", "Takeover", "DeadCallback", "Flow", "FlowVersion",
-        "Run", "RunTask", "Missed", "Event", "Calendar"}) {
+       {"Task", "Attempt", "Runner", "Host", "Takeover", "DeadCallback", "Group", "Limit", "Flow",
+        "FlowVersion", "Run", "RunTask", "Missed", "Event", "Calendar"}) {
     schemas[fmt::format("{}List", item)] = listOf(item);
   }
   return schemas;

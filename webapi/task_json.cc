@@ -60,6 +60,7 @@ Result<Json> taskToJson(const master::api::TaskView& view) {
   addPolicyFields(*policy, json);
   addState(record.state, json);
   json["name"] = record.name;
+  json["group"] = textOrNull(policy->scope.group);
   json["kind"] = record.kind;
   json["tags"] = record.tags;
   json["created_at"] = timeToJson(record.created_at);

@@ -77,6 +77,7 @@ Result<master::api::TaskListQuery> readTaskListQuery(const net::HttpRequest& req
   reader.text("name", query.name)
       .text("q", query.text)
       .text("tag", query.tag)
+      .text("group", query.group)
       .text("host", query.host)
       .text("runner", query.runner_id)
       .text("run", run)

@@ -9,6 +9,7 @@
 #include "webapi/event_handlers.h"
 #include "webapi/flow_handlers.h"
 #include "webapi/host_handlers.h"
+#include "webapi/limit_handlers.h"
 #include "webapi/log_handlers.h"
 #include "webapi/open_api.h"
 #include "webapi/request_gate.h"
@@ -47,6 +48,7 @@ struct WebServer::Parts {
         logs(ports.tasks, ports.hosts,
              {.worker_token = options.worker_token, .worker_timeout = options.worker_timeout}),
         runners(ports.heartbeats, ports.hosts),
+        limits(ports.groups),
         flows(ports.flows),
         runs(ports.runs),
         events(ports.events),
@@ -66,6 +68,7 @@ struct WebServer::Parts {
     tasks.bindTo(router);
     logs.bindTo(router);
     runners.bindTo(router);
+    limits.bindTo(router);
     flows.bindTo(router);
     runs.bindTo(router);
     events.bindTo(router);
@@ -83,6 +86,7 @@ struct WebServer::Parts {
   TaskHandlers tasks;
   LogHandlers logs;
   RunnerHandlers runners;
+  LimitHandlers limits;
   FlowHandlers flows;
   RunHandlers runs;
   EventHandlers events;

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/service/service.h"
 #include "master/api/flow_ports.h"
+#include "master/api/group_port.h"
 #include "master/api/ports.h"
 #include "net/http_server.h"
 
@@ -21,6 +22,7 @@ struct Ports {
   master::api::HostPort& hosts;
   master::api::ClusterPort& cluster;
   master::api::CallbackPort& callbacks;
+  master::api::GroupPort& groups;
   master::api::FlowPort& flows;
   master::api::RunPort& runs;
   master::api::EventPort& events;

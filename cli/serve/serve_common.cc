@@ -89,6 +89,7 @@ master::ActiveOptions activeOptionsOf(const conf::EngineConfig& config, const st
                         .cooldown = config.quarantine.cooldown};
   options.plain_clients = config.heartbeat.plain_clients;
   options.running_max = static_cast<uint64_t>(config.running_max);
+  options.ageing = config.ageing;
   options.queue_max = static_cast<uint64_t>(config.queue_max);
   options.callback_timeout = config.callback.timeout;
   options.callback_tries_max = config.callback.tries;

@@ -309,6 +309,25 @@ Result<Json> ApiClient::post(std::string_view target, const Json& body) {
   return reply.json();
 }
 
+Result<Json> ApiClient::put(std::string_view target, const Json& body) {
+  ApiRequest request;
+  request.method = "PUT";
+  request.target = std::string(target);
+  request.body = dumpJson(body);
+  ASSIGN_OR_RETURN(const ApiReply reply, call(request));
+  return reply.json();
+}
+
+Result<Json> ApiClient::remove(std::string_view target) {
+  ApiRequest request;
+  request.method = "DELETE";
+  request.target = std::string(target);
+  // Sent again it would not find what it took away.
+  request.repeatable = false;
+  ASSIGN_OR_RETURN(const ApiReply reply, call(request));
+  return reply.json();
+}
+
 Result<Json> ApiClient::create(std::string_view target, const Json& body,
                                std::string idempotency_key) {
   ApiRequest request;

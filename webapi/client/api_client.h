@@ -74,6 +74,8 @@ class ApiClient {
   // call() and the body as JSON.
   Result<Json> get(std::string_view target);
   Result<Json> post(std::string_view target, const Json& body = nullptr);
+  Result<Json> put(std::string_view target, const Json& body);
+  Result<Json> remove(std::string_view target);  // DELETE
   // POST that makes something: the same key (a new random one if it is empty) is sent until there
   // is an answer, so that one submission is carried out once.
   Result<Json> create(std::string_view target, const Json& body, std::string idempotency_key = {});

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "master/api/group_port.h"
 #include "master/api/ports.h"
 
 // Ports of a master that only remembers what it was asked and answers what the test has set.
@@ -193,6 +194,37 @@ class FakeCallbacks final : public master::api::CallbackPort {
 
   uint32_t last_limit = 0;
   std::vector<OutboxRecord> records;
+};
+
+class FakeGroups final : public master::api::GroupPort {
+ public:
+  void changeLimit(master::api::LimitChange change,
+                   master::api::Callback<master::api::LimitView> done) override {
+    if (fail) return done(*fail);
+    changes.push_back(change);
+    master::api::LimitView view;
+    view.record = change.record;
+    done(view);
+  }
+  Result<std::vector<master::api::LimitView>> limits(LimitKind kind) override {
+    if (fail) return *fail;
+    std::vector<master::api::LimitView> found;
+    for (const auto& view : views) {
+      if (view.record.kind == kind) found.push_back(view);
+    }
+    return found;
+  }
+  Result<master::api::LimitView> limit(LimitKind kind, const std::string& name) override {
+    if (fail) return *fail;
+    for (const auto& view : views) {
+      if (view.record.kind == kind && view.record.name == name) return view;
+    }
+    return Error::notFound("no limit is set for {} \"{}\"", toString(kind), name);
+  }
+
+  std::optional<Error> fail;
+  std::vector<master::api::LimitChange> changes;
+  std::vector<master::api::LimitView> views;
 };
 
 }  // namespace baton::webapi::test

@@ -133,6 +133,8 @@ TEST_F(OpenApiTest, EveryFieldOfTheSubmissionSchemaIsAccepted) {
                        {"dir", "/tmp"},
                        {"priority", "low"},
                        {"labels", {{"os", "linux"}}},
+                       {"group", "g"},
+                       {"weight", 3},
                        {"timeout", "90s"},
                        {"dispatch_timeout", "1h"},
                        {"kill_grace", "5s"},

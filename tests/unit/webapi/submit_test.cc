@@ -72,7 +72,7 @@ TEST_F(SubmitTest, BadBodiesAreRefusedByName) {
       {R"({"command":[]})", 400, "invalid_argument", "command"},
       {R"({})", 400, "invalid_argument", "command"},
       {R"({"command":["a"],"name":null})", 400, "invalid_argument", "name"},
-      {R"({"command":["a"],"group":"g"})", 400, "unsupported", "group"},
+      {R"({"command":["a"],"run_as":"g"})", 400, "unsupported", "run_as"},
       {R"({"command":["a"],"timeout":90})", 400, "invalid_argument", "timeout"},
       {R"([])", 400, "invalid_argument", ""},
       {R"("text")", 400, "invalid_argument", ""},

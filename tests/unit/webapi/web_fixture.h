@@ -37,7 +37,8 @@ class WebTest : public ::testing::Test {
   }
 
   Ports ports() {
-    return {tasks_, heartbeats_, hosts_, cluster_, callbacks_, flows_, runs_, events_, calendars_};
+    return {tasks_, heartbeats_, hosts_, cluster_, callbacks_,
+            groups_, flows_, runs_, events_, calendars_};
   }
 
   // Sends with exactly these fields (no token unless it is among them).
@@ -98,6 +99,7 @@ class WebTest : public ::testing::Test {
   FakeHosts hosts_;
   FakeCluster cluster_;
   FakeCallbacks callbacks_;
+  FakeGroups groups_;
   FakeFlows flows_;
   FakeCalendars calendars_;
   FakeRuns runs_;

@@ -1,0 +1,172 @@
+#include "cli/limit_verbs.h"
+
+#include "cli/exit_code.h"
+#include "common/model/limit_records.h"
+#include "common/model/task_status.h"
+
+namespace baton::cli {
+namespace {
+
+constexpr std::string_view kEndWord = "none";
+
+std::string shownLimit(const Json& row) {
+  const std::string limit = memberText(row, "limit");
+  return limit.empty() ? std::string(kEndWord) : limit;
+}
+
+std::vector<Column> groupColumns() {
+  return {memberColumn("GROUP", "name"),
+          Column{"LIMIT", shownLimit},
+          memberColumn("IN_USE", "weight_in_use"),
+          memberColumn("RUNNING", "running"),
+          memberColumn("QUEUED", "queued"),
+          memberColumn("WINDOW", "window"),
+          memberColumn("ZONE", "time_zone"),
+          memberColumn("OPEN", "open"),
+          memberColumn("MIN_PRIORITY", "min_priority"),
+          memberColumn("DESCRIPTION", "description")};
+}
+
+std::vector<Column> limitColumns() {
+  return {memberColumn("KIND", "kind"),     memberColumn("NAME", "name"),
+          memberColumn("LIMIT", "limit"),   memberColumn("RUNNING", "running"),
+          memberColumn("QUEUED", "queued"), memberColumn("DESCRIPTION", "description")};
+}
+
+std::string groupTarget(const std::string& name) {
+  return "/api/v1/groups/" + webapi::pathSegment(name);
+}
+std::string limitTarget(const std::string& kind, const std::string& name) {
+  return "/api/v1/limits/" + webapi::pathSegment(kind) + "/" + webapi::pathSegment(name);
+}
+
+Result<int64_t> readNumber(std::string_view option, const std::string& text) {
+  int64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9' || value > kLimitMax) {
+      value = -1;
+      break;
+    }
+    value = value * 10 + (c - '0');
+  }
+  if (text.empty() || value < 0 || value > kLimitMax) {
+    return Error::invalidArgument("{} is \"{}\", expected a number from 0 to {}", option,
+                                  truncateUtf8(text, 40), kLimitMax);
+  }
+  return value;
+}
+
+Status checkPriority(const std::string& word) {
+  if (parsePriority(word)) return {};
+  return Error::invalidArgument("--min-priority is \"{}\", expected low, normal, high or critical",
+                                truncateUtf8(word, 40));
+}
+
+// Puts a given option into the row under its wire name.
+void putText(Json& row, std::string_view name, const std::string& option) {
+  if (option.empty()) return;
+  row[std::string(name)] = option == kEndWord ? Json(nullptr) : Json(option);
+}
+
+int showLimit(Session& session, const Result<Json>& answer) {
+  if (!answer.ok()) return session.fail(answer.error());
+  session.printObject(*answer);
+  return kExitOk;
+}
+
+int listLimits(Session& session, const std::string& target, const std::vector<Column>& columns) {
+  const auto answer = session.api().get(target);
+  if (!answer.ok()) return session.fail(answer.error());
+  if (!answer->is_object() || !answer->contains("items")) {
+    return session.fail(Error::make(ErrorCode::Corrupt, "the master's answer is no list"));
+  }
+  session.printRows(columns, (*answer)["items"], *answer);
+  return kExitOk;
+}
+
+}  // namespace
+
+int groupSet(Session& session, const GroupSetOptions& options) {
+  if (!options.min_priority.empty() && options.min_priority != kEndWord) {
+    if (const Status known = checkPriority(options.min_priority); !known.ok()) {
+      return session.fail(known.error());
+    }
+  }
+  // What is not named stays as it is.
+  const auto current = session.api().get(groupTarget(options.name));
+  if (!current.ok() && current.error().code() != ErrorCode::NotFound) {
+    return session.fail(current.error());
+  }
+  Json row = Json::object();
+  for (const std::string_view name :
+       {"limit", "window", "time_zone", "min_priority", "description"}) {
+    if (current.ok() && current->contains(name)) row[std::string(name)] = (*current)[name];
+  }
+  if (!options.limit.empty() && options.limit != kEndWord) {
+    const auto limit = readNumber("--limit", options.limit);
+    if (!limit.ok()) return session.fail(limit.error());
+    row["limit"] = *limit;
+  } else if (options.limit == kEndWord) {
+    row["limit"] = nullptr;
+  }
+  putText(row, "window", options.window);
+  putText(row, "time_zone", options.time_zone);
+  if (options.window == kEndWord) row["time_zone"] = nullptr;
+  putText(row, "min_priority", options.min_priority);
+  putText(row, "description", options.description);
+  return showLimit(session, session.api().put(groupTarget(options.name), row));
+}
+
+int groupList(Session& session) { return listLimits(session, "/api/v1/groups", groupColumns()); }
+
+int groupGet(Session& session, const std::string& name) {
+  return showLimit(session, session.api().get(groupTarget(name)));
+}
+
+int groupDelete(Session& session, const std::string& name) {
+  return showLimit(session, session.api().remove(groupTarget(name)));
+}
+
+int limitSet(Session& session, const std::string& kind, const std::string& name,
+             const std::string& limit, const std::string& description) {
+  const auto max = readNumber("LIMIT", limit);
+  if (!max.ok()) return session.fail(max.error());
+  Json row = {{"limit", *max}};
+  if (!description.empty()) row["description"] = description;
+  return showLimit(session, session.api().put(limitTarget(kind, name), row));
+}
+
+int limitList(Session& session) { return listLimits(session, "/api/v1/limits", limitColumns()); }
+
+int limitDelete(Session& session, const std::string& kind, const std::string& name) {
+  return showLimit(session, session.api().remove(limitTarget(kind, name)));
+}
+
+int clusterLimit(Session& session, const std::string& limit) {
+  if (limit.empty()) return showLimit(session, session.api().get("/api/v1/cluster/limits"));
+  Json max(nullptr);
+  if (limit != "default") {
+    const auto number = readNumber("LIMIT", limit);
+    if (!number.ok()) return session.fail(number.error());
+    max = *number;
+  }
+  return showLimit(session, session.api().post("/api/v1/cluster/limit", {{"running_max", max}}));
+}
+
+int clusterDegrade(Session& session, const DegradeOptions& options) {
+  if (options.off != options.min_priority.empty()) {
+    return session.fail(
+        Error::invalidArgument("expected either --min-priority low|normal|high|critical or --off"));
+  }
+  Json body = {{"min_priority", nullptr}};
+  if (!options.off) {
+    if (const Status known = checkPriority(options.min_priority); !known.ok()) {
+      return session.fail(known.error());
+    }
+    body["min_priority"] = options.min_priority;
+  }
+  if (!options.group.empty()) body["group"] = options.group;
+  return showLimit(session, session.api().post("/api/v1/cluster/degrade", body));
+}
+
+}  // namespace baton::cli
