@@ -28,13 +28,13 @@ int runMaster(const conf::MasterConfig& config, SystemClock& clock, dao::Databas
                             {config.node_id, cluster.name, cluster.guid});
   master::FlowPorts flow_ports(clock, database, ports);
   master::CalendarPorts calendar_ports(database, ports);
-  webapi::WebServer web(
-      {ports, ports, ports, ports, ports, ports, flow_ports, flow_ports, flow_ports, calendar_ports},
-      {.host = config.http.host,
-       .port = static_cast<uint16_t>(config.http.port),
-       .client_token = config.token,
-       .worker_token = config.worker_token,
-       .version = BATON_VERSION});
+  webapi::WebServer web({ports, ports, ports, ports, ports, ports, flow_ports, flow_ports,
+                         flow_ports, calendar_ports},
+                        {.host = config.http.host,
+                         .port = static_cast<uint16_t>(config.http.port),
+                         .client_token = config.token,
+                         .worker_token = config.worker_token,
+                         .version = BATON_VERSION});
   if (const Status started = web.start(); !started.ok()) {
     return failStart("master", started.error());
   }

@@ -104,13 +104,13 @@ Status serve(const conf::StandaloneConfig& config, Prepared& prepared, SignalWai
                             {kNode, prepared.cluster.name, prepared.cluster.guid});
   master::FlowPorts flow_ports(clock, database, ports);
   master::CalendarPorts calendar_ports(database, ports);
-  webapi::WebServer web(
-      {ports, ports, ports, ports, ports, ports, flow_ports, flow_ports, flow_ports, calendar_ports},
-      {.host = config.http.host,
-       .port = static_cast<uint16_t>(config.http.port),
-       .client_token = prepared.token,
-       .worker_token = prepared.worker_token,
-       .version = BATON_VERSION});
+  webapi::WebServer web({ports, ports, ports, ports, ports, ports, flow_ports, flow_ports,
+                         flow_ports, calendar_ports},
+                        {.host = config.http.host,
+                         .port = static_cast<uint16_t>(config.http.port),
+                         .client_token = prepared.token,
+                         .worker_token = prepared.worker_token,
+                         .version = BATON_VERSION});
   RETURN_IF_ERROR(web.start());
   const std::string address = conf::advertisedAddress(config.http, web.port());
   ha::LocalFailover failover({kNode, address, config.data_dir, BATON_VERSION, ha::failStop}, clock,

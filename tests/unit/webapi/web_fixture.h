@@ -37,8 +37,8 @@ class WebTest : public ::testing::Test {
   }
 
   Ports ports() {
-    return {tasks_, heartbeats_, hosts_, cluster_, callbacks_,
-            groups_, flows_, runs_, events_, calendars_};
+    return {tasks_,  heartbeats_, hosts_, cluster_, callbacks_,
+            groups_, flows_,      runs_,  events_,  calendars_};
   }
 
   // Sends with exactly these fields (no token unless it is among them).
