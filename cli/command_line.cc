@@ -73,6 +73,7 @@ int run(const std::vector<std::string>& arguments, const Programs& programs,
   addFlowCommands(app, tree);
   addRunCommands(app, tree);
   addEventCommands(app, tree);
+  addActivityCommands(app, tree);
   addScheduleCommands(app, tree);
   addCalendarCommands(app, tree);
   addHostCommands(app, tree);

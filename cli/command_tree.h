@@ -35,6 +35,7 @@ void addFlowCommands(CLI::App& app, CommandTree& tree);
 void addCalendarCommands(CLI::App& app, CommandTree& tree);
 void addRunCommands(CLI::App& app, CommandTree& tree);
 void addEventCommands(CLI::App& app, CommandTree& tree);  // And those of missed instants.
+void addActivityCommands(CLI::App& app, CommandTree& tree);
 
 // Sets the action to a client verb: opens a session, then calls `verb`.
 template <typename Verb>

@@ -57,6 +57,7 @@ EngineConfig engineConfigOf(const Settings& settings, std::vector<ConfigIssue>& 
   engine.running_max = settings.integer("limits.running_max");
   engine.ageing = settings.duration("queue.ageing");
   engine.queue_max = settings.integer("queue.max");
+  engine.audit_keep = settings.duration("audit.keep");
   engine.callback = {.allow = settings.list("callback.allow"),
                      .timeout = settings.duration("callback.timeout"),
                      .tries = static_cast<int>(settings.integer("callback.tries")),

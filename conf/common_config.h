@@ -46,6 +46,7 @@ struct EngineConfig {
   int64_t running_max = 0;  // 0: no limit.
   int64_t queue_max = 0;
   Millis ageing{0};
+  Millis audit_keep{0};
   CallbackConfig callback;
 };
 

@@ -139,6 +139,14 @@ constexpr Key queueMax() {
               "How many tasks that have not ended the cluster holds; past it a submit is "
               "answered 503 with Retry-After."};
 }
+constexpr Key auditKeep() {
+  return {.name = "audit.keep",
+          .type = KeyType::Duration,
+          .def = "365d",
+          .min = kDay,
+          .max = 3'660 * kDay,
+          .doc = "How long the audit log is kept; older rows are deleted."};
+}
 constexpr Key callbackAllow() {
   return {
       .name = "callback.allow",
@@ -313,6 +321,7 @@ constexpr std::array kMasterKeys{
     runningMax(),
     queueAgeing(),
     queueMax(),
+    auditKeep(),
     callbackAllow(),
     callbackTimeout(),
     callbackTries(),
@@ -386,6 +395,7 @@ constexpr std::array kStandaloneKeys{
     runningMax(),
     queueAgeing(),
     queueMax(),
+    auditKeep(),
     callbackAllow(),
     callbackTimeout(),
     callbackTries(),

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
+#include "common/model/audit_record.h"
 #include "common/model/flow_records.h"
 #include "common/model/host_records.h"
 #include "common/model/limit_records.h"
@@ -73,6 +74,12 @@ class FencedTxn {
   // Deletes rows; those that are not there do no harm.
   virtual Status forgetHosts(std::span<const std::string> names) = 0;
   virtual Status forgetRunners(std::span<const std::string> runner_ids) = 0;
+
+  // Appends to the audit log, numbered in the order of the rows; their ids are not looked at. A
+  // transaction that is repeated was not kept, so none is written twice.
+  virtual Status insertAudit(std::span<const AuditRecord> rows) = 0;
+  // Forgets audit rows older than `before`, at most `limit`; returns how many.
+  virtual Result<uint64_t> purgeAudit(WallTime before, uint32_t limit) = 0;
 
   // Forgets idempotency keys older than `before`, at most `limit` rows; returns how many.
   virtual Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) = 0;

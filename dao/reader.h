@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/model/host_records.h"
 #include "common/model/limit_records.h"
+#include "common/model/audit_record.h"
 #include "common/model/records.h"
 #include "dao/flow_reader.h"
 
@@ -58,6 +59,18 @@ struct LiveRange {
   bool dense = false;
 };
 
+// Which audit rows a list shows; empty members do not filter.
+struct AuditFilter {
+  std::string principal = {};
+  std::string action = {};  // Exact.
+  std::string kind = {};    // First word of the action.
+  std::string object = {};
+  std::string request_id = {};
+  std::optional<bool> refused = {};
+  WallTime from{};   // Inclusive; zero: open.
+  WallTime until{};  // Exclusive; zero: open.
+};
+
 struct TaskCounts {
   std::map<TaskStatus, uint64_t> by_status;
 };
@@ -74,6 +87,9 @@ class Reader : public FlowReader {
   virtual Result<std::vector<AttemptRecord>> attempts(TaskId id) = 0;  // Oldest first.
   virtual Result<std::optional<IdempotencyRecord>> idempotency(std::string_view principal,
                                                                std::string_view key) = 0;
+  // Newest first by id, `before` exclusive (0: from the newest).
+  virtual Result<PageOf<AuditRecord>> audit(const AuditFilter& filter, uint64_t before,
+                                            uint32_t limit) = 0;
   // The run parts (JSON text) of the given tasks; ids without a row are left out.
   virtual Result<std::vector<std::pair<TaskId, std::string>>> specs(
       std::span<const TaskId> ids) = 0;

@@ -19,6 +19,9 @@ class SqlReader final : public Reader {
   Result<std::vector<AttemptRecord>> attempts(TaskId id) override;
   Result<std::optional<IdempotencyRecord>> idempotency(std::string_view principal,
                                                        std::string_view key) override;
+  // In audit_rows.cc.
+  Result<PageOf<AuditRecord>> audit(const AuditFilter& filter, uint64_t before,
+                                    uint32_t limit) override;
   Result<std::vector<std::pair<TaskId, std::string>>> specs(std::span<const TaskId> ids) override;
 
   Result<std::vector<LiveRange>> liveRanges(uint32_t count) override;

@@ -1,6 +1,7 @@
 #include "dao/sql_txn.h"
 
 #include "common/base/mutant.h"
+#include "dao/audit_rows.h"
 #include "dao/flow_row_encoder.h"
 
 namespace baton::dao {
@@ -154,14 +155,25 @@ Status SqlTxn::forgetRunners(std::span<const std::string> runner_ids) {
   return forget("DELETE FROM runner WHERE runner_id=?", runner_ids);
 }
 
-Result<uint64_t> SqlTxn::purgeIdempotency(WallTime before, uint32_t limit) {
+Status SqlTxn::insertAudit(std::span<const AuditRecord> rows) {
+  return store(auditForm(), rows, putAudit);
+}
+
+Result<uint64_t> SqlTxn::purge(std::string_view sql, WallTime before, uint32_t limit) {
   if (!dead_.ok()) return dead_;
   CHECK(open_ != nullptr);
-  const auto purged =
-      session_->execute("DELETE FROM idempotency WHERE created_at<? ORDER BY created_at LIMIT ?",
-                        {toMicros(before), int64_t{limit}});
+  const auto purged = session_->execute(sql, {toMicros(before), int64_t{limit}});
   RETURN_IF_ERROR(kept(purged.status()));
   return *purged;
+}
+
+Result<uint64_t> SqlTxn::purgeIdempotency(WallTime before, uint32_t limit) {
+  return purge("DELETE FROM idempotency WHERE created_at<? ORDER BY created_at LIMIT ?", before,
+               limit);
+}
+
+Result<uint64_t> SqlTxn::purgeAudit(WallTime before, uint32_t limit) {
+  return purge("DELETE FROM audit WHERE at<? ORDER BY at LIMIT ?", before, limit);
 }
 
 Status SqlTxn::storeLimits(std::span<const LimitRecord> rows) {

@@ -43,6 +43,8 @@ class SqlTxn final : public FencedTxn {
   Status storeSettings(std::span<const SettingRecord> rows) override;
   Status forgetHosts(std::span<const std::string> names) override;
   Status forgetRunners(std::span<const std::string> runner_ids) override;
+  Status insertAudit(std::span<const AuditRecord> rows) override;
+  Result<uint64_t> purgeAudit(WallTime before, uint32_t limit) override;
   Result<uint64_t> purgeIdempotency(WallTime before, uint32_t limit) override;
   Status storeLimits(std::span<const LimitRecord> rows) override;
   Status removeLimit(LimitKind kind, std::string_view name) override;
@@ -58,6 +60,7 @@ class SqlTxn final : public FencedTxn {
   // Keeps an error and rolls back, so that the transaction is dead from then on.
   Status kept(Status status);
   void rollback();
+  Result<uint64_t> purge(std::string_view sql, WallTime before, uint32_t limit);
 
   const std::shared_ptr<SqlSession> session_;
   const std::string_view write_lock_;

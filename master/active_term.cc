@@ -279,12 +279,13 @@ Status ActiveTerm::checkStorable(const api::Submission& submission) const {
   return {};
 }
 
-void ActiveTerm::command(TaskId id, api::TaskCommand command, bool force,
+void ActiveTerm::command(TaskId id, api::TaskCommand command, bool force, api::Request request,
                          api::Callback<api::TaskView> done) {
-  commandWithRow(id, command, force, kCommandTriesMax, std::move(done));
+  commandWithRow(id, command, force, std::move(request), kCommandTriesMax, std::move(done));
 }
 
-void ActiveTerm::commandWithRow(TaskId id, api::TaskCommand command, bool force, int tries,
+void ActiveTerm::commandWithRow(TaskId id, api::TaskCommand command, bool force,
+                                api::Request request, int tries,
                                 api::Callback<api::TaskView> done) {
   reads_.submit([=, this](dao::Reader& reader) {
     const BootTime read_at = environment_.clock.bootNow();
@@ -294,7 +295,7 @@ void ActiveTerm::commandWithRow(TaskId id, api::TaskCommand command, bool force,
     auto record = std::make_shared<TaskRecord>(std::move(**row));
     const bool queued = dispatcher_.tryPost([=, this] {
       const bool ended = isTerminal(record->state.status);
-      commands_.command(id, command, force, ended ? record.get() : nullptr, read_at,
+      commands_.command(id, command, force, request, ended ? record.get() : nullptr, read_at,
                         [=, this](Result<TaskState> state) {
                           if (state.ok()) {
                             api::TaskView view{*record, WaitingCode::None, {}, false};
@@ -303,7 +304,7 @@ void ActiveTerm::commandWithRow(TaskId id, api::TaskCommand command, bool force,
                             return done(view);
                           }
                           if (state.error().code() == ErrorCode::Busy && tries > 1) {
-                            return commandWithRow(id, command, force, tries - 1, done);
+                            return commandWithRow(id, command, force, request, tries - 1, done);
                           }
                           done(state.error());
                         });

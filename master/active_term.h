@@ -71,7 +71,8 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   void heartbeatGone(const std::string& runner_id, const HeartbeatPair& pair);
   void submit(api::Submission submission, BootTime looked_up_at,
               api::Callback<api::SubmitAnswer> done);
-  void command(TaskId id, api::TaskCommand command, bool force, api::Callback<api::TaskView> done);
+  void command(TaskId id, api::TaskCommand command, bool force, api::Request request,
+               api::Callback<api::TaskView> done);
   void changeLimit(api::LimitChange change, api::Callback<api::LimitView> done);
   // --- flows: any thread -----------------------------------------------------------------------
   // What a definition is checked against.
@@ -173,8 +174,8 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   bool eachOf(const Table& table, const Look& look);
   // Runs on the dispatcher thread and waits; for gates. Does nothing if the thread is gone.
   void onDispatcher(std::function<void()> change);
-  void commandWithRow(TaskId id, api::TaskCommand command, bool force, int tries,
-                      api::Callback<api::TaskView> done);
+  void commandWithRow(TaskId id, api::TaskCommand command, bool force, api::Request request,
+                      int tries, api::Callback<api::TaskView> done);
 
   const TermEnvironment environment_;
   const ActiveOptions options_;

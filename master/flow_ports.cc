@@ -74,21 +74,23 @@ void FlowPorts::apply(api::FlowApply request, api::Callback<api::FlowApplied> do
   (*term)->applyFlow(std::move(request), makeFlowVersion(0, std::move(*parsed.flow)), told);
 }
 
-void FlowPorts::setOnline(std::string name, bool online, api::Callback<api::FlowView> done) {
+void FlowPorts::setOnline(std::string name, bool online, api::Request request,
+                          api::Callback<api::FlowView> done) {
   done = answeredOnce<api::FlowView>(std::move(done));
   const auto term = master_.activeTerm();
   if (!term.ok()) return done(term.error());
-  (*term)->onFlows([name = std::move(name), online,
-                    done](FlowCommands& flows) { flows.setOnline(name, online, done); },
+  (*term)->onFlows([name = std::move(name), online, request = std::move(request),
+                    done](FlowCommands& flows) { flows.setOnline(name, online, request, done); },
                    done);
 }
 
-void FlowPorts::remove(std::string name, api::Callback<api::FlowView> done) {
+void FlowPorts::remove(std::string name, api::Request request, api::Callback<api::FlowView> done) {
   done = answeredOnce<api::FlowView>(std::move(done));
   const auto term = master_.activeTerm();
   if (!term.ok()) return done(term.error());
-  (*term)->onFlows(
-      [name = std::move(name), done](FlowCommands& flows) { flows.remove(name, done); }, done);
+  (*term)->onFlows([name = std::move(name), request = std::move(request),
+                    done](FlowCommands& flows) { flows.remove(name, request, done); },
+                   done);
 }
 
 void FlowPorts::trigger(api::FlowTrigger request, api::Callback<RunRecord> done) {

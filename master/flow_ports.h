@@ -19,8 +19,9 @@ class FlowPorts final : public api::FlowPort, public api::RunPort, public api::E
   FlowPorts(Clock& clock, dao::Database& database, MasterPorts& master);
 
   void apply(api::FlowApply request, api::Callback<api::FlowApplied> done) override;
-  void setOnline(std::string name, bool online, api::Callback<api::FlowView> done) override;
-  void remove(std::string name, api::Callback<api::FlowView> done) override;
+  void setOnline(std::string name, bool online, api::Request request,
+                 api::Callback<api::FlowView> done) override;
+  void remove(std::string name, api::Request request, api::Callback<api::FlowView> done) override;
   void trigger(api::FlowTrigger request, api::Callback<RunRecord> done) override;
   void backfill(api::FlowBackfill request, api::Callback<api::BackfillView> done) override;
   Result<api::FlowView> flow(const std::string& name, std::optional<uint32_t> version) override;

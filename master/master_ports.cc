@@ -55,13 +55,13 @@ void MasterPorts::submit(api::Submission submission, api::Callback<api::SubmitAn
   const auto term = activeTerm();
   if (!term.ok()) return done(term.error());
   const BootTime looked_up_at = clock_.bootNow();
-  if (!submission.idempotency_key.empty()) {
+  if (!submission.request.idempotency_key.empty()) {
     const auto stored = readers_.with([&](dao::Reader& reader) {
-      return reader.idempotency(submission.principal, submission.idempotency_key);
+      return reader.idempotency(submission.request.principal, submission.request.idempotency_key);
     });
     if (!stored.ok()) return done(stored.error());
     if (stored->has_value()) {
-      const auto answer = answerOf(**stored, submission.request_hash, clock_.wallNow());
+      const auto answer = answerOf(**stored, submission.request.request_hash, clock_.wallNow());
       if (!answer.ok()) return done(answer.error());
       if (answer->has_value()) return done(api::SubmitAnswer{**answer, true});
     }
@@ -69,12 +69,12 @@ void MasterPorts::submit(api::Submission submission, api::Callback<api::SubmitAn
   (*term)->submit(std::move(submission), looked_up_at, std::move(done));
 }
 
-void MasterPorts::command(TaskId id, api::TaskCommand command, bool force,
+void MasterPorts::command(TaskId id, api::TaskCommand command, bool force, api::Request request,
                           api::Callback<api::TaskView> done) {
   done = answeredOnce<api::TaskView>(std::move(done));
   const auto term = activeTerm();
   if (!term.ok()) return done(term.error());
-  (*term)->command(id, command, force, std::move(done));
+  (*term)->command(id, command, force, std::move(request), std::move(done));
 }
 
 void MasterPorts::explainWaiting(ActiveTerm& term, std::vector<api::TaskView*> views) const {
@@ -328,6 +328,24 @@ std::string MasterPorts::metrics() {
 Result<std::vector<OutboxRecord>> MasterPorts::dead(uint32_t limit) {
   RETURN_IF_ERROR(activeTerm().status());
   return readers_.with([&](dao::Reader& reader) { return reader.deadOutbox(limit); });
+}
+
+// ----------------------------------------------------------------------------------- audit
+
+Result<api::ListOf<AuditRecord>> MasterPorts::audit(const api::AuditListQuery& query) {
+  RETURN_IF_ERROR(activeTerm().status());
+  const dao::AuditFilter filter{.principal = query.principal,
+                                .action = query.action,
+                                .kind = query.kind,
+                                .object = query.object,
+                                .request_id = query.request_id,
+                                .refused = query.refused,
+                                .from = query.from,
+                                .until = query.until};
+  ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
+    return reader.audit(filter, query.before, query.limit);
+  }));
+  return api::ListOf<AuditRecord>{std::move(page.items), page.more, {}};
 }
 
 }  // namespace baton::master

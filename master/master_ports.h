@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ha/failover.h"
+#include "master/api/audit_port.h"
 #include "master/api/group_port.h"
 #include "master/api/ports.h"
 #include "master/master_active_service.h"
@@ -20,7 +21,8 @@ class MasterPorts final : public api::TaskPort,
                           public api::HostPort,
                           public api::ClusterPort,
                           public api::CallbackPort,
-                          public api::GroupPort {
+                          public api::GroupPort,
+                          public api::AuditPort {
  public:
   struct Identity {
     std::string node_id;
@@ -35,7 +37,7 @@ class MasterPorts final : public api::TaskPort,
   void setFailover(ha::Failover& failover) { failover_.store(&failover); }
 
   void submit(api::Submission submission, api::Callback<api::SubmitAnswer> done) override;
-  void command(TaskId id, api::TaskCommand command, bool force,
+  void command(TaskId id, api::TaskCommand command, bool force, api::Request request,
                api::Callback<api::TaskView> done) override;
   Result<api::TaskView> task(TaskId id) override;
   Result<api::TaskListView> tasks(const api::TaskListQuery& query) override;
@@ -59,6 +61,7 @@ class MasterPorts final : public api::TaskPort,
   std::string metrics() override;
 
   Result<std::vector<OutboxRecord>> dead(uint32_t limit) override;
+  Result<api::ListOf<AuditRecord>> audit(const api::AuditListQuery& query) override;
 
   void changeLimit(api::LimitChange change, api::Callback<api::LimitView> done) override;
   Result<std::vector<api::LimitView>> limits(LimitKind kind) override;

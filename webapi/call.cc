@@ -1,11 +1,23 @@
 #include "webapi/call.h"
 
+#include <algorithm>
+
 #include "common/base/log.h"
+#include "common/base/random.h"
 
 namespace baton::webapi {
 namespace {
 
 constexpr Micros kSlow{1'000'000};
+constexpr const char* kRequestIdField = "X-Request-Id";
+
+// The client's own, if it is one word of a sensible length; else empty.
+std::string requestIdIn(const net::HttpRequest& request) {
+  constexpr size_t kIdCharsMax = 64;
+  const std::string_view id = request.headers.get(kRequestIdField);
+  const bool fit = std::all_of(id.begin(), id.end(), [](char c) { return c > ' ' && c <= '~'; });
+  return fit && id.size() <= kIdCharsMax ? std::string(id) : std::string();
+}
 
 BootTime bootNow() { return SystemClock().bootNow(); }
 
@@ -14,9 +26,15 @@ BootTime bootNow() { return SystemClock().bootNow(); }
 Call::Call(net::HttpRequest request, PathParams params, const RouteSpec& spec,
            net::Responder responder, std::shared_ptr<const ErrorMapper> errors) {
   RequestFacts facts = factsOf(request);
+  std::string request_id = requestIdIn(request);
   state_ = std::make_shared<State>(State{std::move(request), std::move(params), spec,
                                          std::move(responder), std::move(errors), std::move(facts),
-                                         bootNow()});
+                                         bootNow(), std::move(request_id)});
+}
+
+const std::string& Call::requestId() const {
+  if (state_->request_id.empty()) state_->request_id = randomHex(8);
+  return state_->request_id;
 }
 
 const std::string& Call::pathParam(std::string_view name) const {
@@ -28,6 +46,7 @@ const std::string& Call::pathParam(std::string_view name) const {
 }
 
 void Call::reply(net::HttpResponse response) const {
+  if (!state_->request_id.empty()) response.headers.add(kRequestIdField, state_->request_id);
   logAccess(state_->request, &state_->spec, response, bootNow() - state_->begun);
   state_->responder.reply(std::move(response));
 }

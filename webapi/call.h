@@ -36,6 +36,10 @@ class Call {
   const std::string& pathParam(std::string_view name) const;
   const net::Responder& responder() const { return state_->responder; }
 
+  // Tells this request in logs, the audit and the answer (X-Request-Id): as the client chose, or
+  // made at the first call, which must come before the answer.
+  const std::string& requestId() const;
+
   void reply(net::HttpResponse response) const;
   void replyJson(const Json& json) const;
   // `conflict_code`: see ErrorMapper.
@@ -52,6 +56,7 @@ class Call {
     std::shared_ptr<const ErrorMapper> errors;
     RequestFacts facts;
     BootTime begun;
+    std::string request_id;  // Empty: nobody asked for it.
   };
 
   std::shared_ptr<State> state_;

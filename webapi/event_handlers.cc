@@ -27,7 +27,7 @@ void EventHandlers::bindTo(Router& router) {
 }
 
 void EventHandlers::send(const Call& call) {
-  auto event = readEventSend(call.request());
+  auto event = readEventSend(call);
   if (!event.ok()) return call.fail(event.error());
   events_.send(std::move(*event), [call](Result<EventSent> sent) {
     if (!sent.ok()) return call.fail(sent.error());

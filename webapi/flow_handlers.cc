@@ -82,7 +82,7 @@ void FlowHandlers::apply(const Call& call) {
 void FlowHandlers::validate(const Call& call) {
   FlowApply apply;
   apply.dry_run = true;
-  apply.request.principal = kClientPrincipal;
+  apply.request = requesterOf(call);
   applyTo(call, std::move(apply));
 }
 
@@ -109,7 +109,7 @@ void FlowHandlers::applyTo(const Call& call, FlowApply apply) {
 void FlowHandlers::remove(const Call& call) {
   auto name = flowNameOf(call);
   if (!name.ok()) return call.fail(name.error());
-  flows_.remove(std::move(*name), [call](Result<FlowView> view) {
+  flows_.remove(std::move(*name), requesterOf(call), [call](Result<FlowView> view) {
     if (!view.ok()) return call.fail(view.error());
     call.replyJson(flowToJson(*view, false));
   });
@@ -134,7 +134,7 @@ void FlowHandlers::setOnline(const Call& call, bool online) {
   if (const Status read = readEmptyBody(call.request()); !read.ok()) {
     return call.fail(read.error());
   }
-  flows_.setOnline(std::move(*name), online, [call](Result<FlowView> view) {
+  flows_.setOnline(std::move(*name), online, requesterOf(call), [call](Result<FlowView> view) {
     if (!view.ok()) return call.fail(view.error());
     call.replyJson(flowToJson(*view, false));
   });
@@ -143,7 +143,7 @@ void FlowHandlers::setOnline(const Call& call, bool online) {
 void FlowHandlers::trigger(const Call& call) {
   auto name = flowNameOf(call);
   if (!name.ok()) return call.fail(name.error());
-  auto trigger = readFlowTrigger(call.request());
+  auto trigger = readFlowTrigger(call);
   if (!trigger.ok()) return call.fail(trigger.error());
   trigger->flow = std::move(*name);
   flows_.trigger(std::move(*trigger),
@@ -153,7 +153,7 @@ void FlowHandlers::trigger(const Call& call) {
 void FlowHandlers::backfill(const Call& call) {
   auto name = flowNameOf(call);
   if (!name.ok()) return call.fail(name.error());
-  auto backfill = readFlowBackfill(call.request());
+  auto backfill = readFlowBackfill(call);
   if (!backfill.ok()) return call.fail(backfill.error());
   backfill->flow = std::move(*name);
   const bool dry_run = backfill->dry_run;

@@ -113,7 +113,7 @@ Result<FlowApply> readFlowApply(const Call& call) {
   RETURN_IF_ERROR(reader.finish());
   if (reader.has("online")) apply.online = online;
   RETURN_IF_ERROR(readPreconditions(request, apply.if_version));
-  ASSIGN_OR_RETURN(apply.request, readRequest(request));
+  ASSIGN_OR_RETURN(apply.request, readRequest(call));
   return apply;
 }
 
@@ -144,10 +144,10 @@ Result<VersionListQuery> readVersionListQuery(const net::HttpRequest& request) {
   return query;
 }
 
-Result<FlowTrigger> readFlowTrigger(const net::HttpRequest& request) {
+Result<FlowTrigger> readFlowTrigger(const Call& call) {
   FlowTrigger trigger;
-  ASSIGN_OR_RETURN(trigger.request, readRequest(request));
-  ASSIGN_OR_RETURN(const Json json, readObjectBody(request));
+  ASSIGN_OR_RETURN(trigger.request, readRequest(call));
+  ASSIGN_OR_RETURN(const Json json, readObjectBody(call.request()));
   JsonReader reader(json);
   WallTime plan_time{};
   Priority priority = Priority::Normal;
@@ -158,10 +158,10 @@ Result<FlowTrigger> readFlowTrigger(const net::HttpRequest& request) {
   return trigger;
 }
 
-Result<FlowBackfill> readFlowBackfill(const net::HttpRequest& request) {
+Result<FlowBackfill> readFlowBackfill(const Call& call) {
   FlowBackfill backfill;
-  ASSIGN_OR_RETURN(backfill.request, readRequest(request));
-  ASSIGN_OR_RETURN(const Json json, readObjectBody(request));
+  ASSIGN_OR_RETURN(backfill.request, readRequest(call));
+  ASSIGN_OR_RETURN(const Json json, readObjectBody(call.request()));
   JsonReader reader(json);
   WallTime time{};
   if (readTime(reader, "from", time)) backfill.from = time;

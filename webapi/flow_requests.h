@@ -17,9 +17,6 @@ Result<std::string> flowNameOf(const Call& call);
 // The {id} of the path. Errors: NotFound (no run can have that id).
 Result<RunId> runIdOf(const Call& call);
 
-// Who asks, with the Idempotency-Key, which counts for this address and body alone.
-Result<master::api::Request> readRequest(const net::HttpRequest& request);
-
 // The {name} of the path of a PUT. Errors: InvalidArgument.
 Result<std::string> definitionNameOf(const Call& call);
 // If-Match and If-None-Match as a version; 0: there must be none.
@@ -27,8 +24,8 @@ Status readPreconditions(const net::HttpRequest& request, std::optional<uint32_t
 // PUT of a definition: everything but the text.
 Result<master::api::FlowApply> readFlowApply(const Call& call);
 Result<master::api::FlowListQuery> readFlowListQuery(const net::HttpRequest& request);
-Result<master::api::FlowTrigger> readFlowTrigger(const net::HttpRequest& request);
-Result<master::api::FlowBackfill> readFlowBackfill(const net::HttpRequest& request);
+Result<master::api::FlowTrigger> readFlowTrigger(const Call& call);
+Result<master::api::FlowBackfill> readFlowBackfill(const Call& call);
 struct VersionListQuery {
   uint32_t before = 0;
   uint32_t limit = 50;
@@ -52,9 +49,9 @@ struct MissedRun {
   WallTime plan_time{};
   master::api::Request request;
 };
-Result<MissedRun> readMissedRun(const net::HttpRequest& request);
+Result<MissedRun> readMissedRun(const Call& call);
 
-Result<master::api::EventSend> readEventSend(const net::HttpRequest& request);
+Result<master::api::EventSend> readEventSend(const Call& call);
 struct EventListQuery {
   std::string name;
   uint64_t before = 0;

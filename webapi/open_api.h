@@ -16,5 +16,6 @@ Json openApiDocument(std::span<const RouteSpec> specs, const std::string& versio
 Json openApiSchemas();
 // Those of flows, schedules, runs and events: JSON text of one object.
 std::string_view openApiFlowSchemas();
+std::string_view openApiActivitySchemas();
 
 }  // namespace baton::webapi

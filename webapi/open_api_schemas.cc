@@ -320,15 +320,15 @@ Json listOf(std::string_view item) {
 
 Json openApiSchemas() {
   Json schemas = Json::object();
-  for (const std::string_view text :
-       {kTaskSchemas, kRunnerSchemas, kClusterSchemas, openApiFlowSchemas()}) {
+  for (const std::string_view text : {kTaskSchemas, kRunnerSchemas, kClusterSchemas,
+                                      openApiFlowSchemas(), openApiActivitySchemas()}) {
     const auto parsed = parseJson(text);
     CHECK(parsed.ok());
     schemas.update(*parsed);
   }
   for (const std::string_view item :
        {"Task", "Attempt", "Runner", "Host", "Takeover", "DeadCallback", "Group", "Limit", "Flow",
-        "FlowVersion", "Run", "RunTask", "Missed", "Event", "Calendar"}) {
+        "FlowVersion", "Run", "RunTask", "Missed", "Event", "Calendar", "Audit"}) {
     schemas[fmt::format("{}List", item)] = listOf(item);
   }
   return schemas;

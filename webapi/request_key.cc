@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/digest.h"
+
 namespace baton::webapi {
 namespace {
 
@@ -22,6 +24,22 @@ Result<std::string> readIdempotencyKey(const net::HttpRequest& request) {
                  std::string(kKeyField));
   }
   return key;
+}
+
+master::api::Request requesterOf(const Call& call) {
+  return {.principal = kClientPrincipal,
+          .remote = truncateUtf8(call.request().peer, 60),
+          .request_id = call.requestId()};
+}
+
+Result<master::api::Request> readRequest(const Call& call) {
+  const net::HttpRequest& request = call.request();
+  ASSIGN_OR_RETURN(std::string key, readIdempotencyKey(request));
+  master::api::Request read = requesterOf(call);
+  read.idempotency_key = std::move(key);
+  read.request_hash =
+      sha256Hex(fmt::format("{} {}\n{}", request.method, request.target, request.body));
+  return read;
 }
 
 }  // namespace baton::webapi

@@ -314,7 +314,7 @@ std::span<const RouteSpec> coreRoutes() { return kCoreRoutes; }
 std::span<const RouteSpec> routeSpecs() {
   static const std::vector<RouteSpec> all = [] {
     std::vector<RouteSpec> joined;
-    for (const auto& part : {coreRoutes(), flowRoutes(), runRoutes()}) {
+    for (const auto& part : {coreRoutes(), flowRoutes(), runRoutes(), activityRoutes()}) {
       joined.insert(joined.end(), part.begin(), part.end());
     }
     return joined;

@@ -48,8 +48,9 @@ struct RouteSpec {
 std::span<const RouteSpec> routeSpecs();
 
 // Its parts by noun.
-std::span<const RouteSpec> coreRoutes();  // Tasks, runners, the cluster and the service itself.
-std::span<const RouteSpec> flowRoutes();  // Flows and schedules.
-std::span<const RouteSpec> runRoutes();   // Runs, missed instants and events.
+std::span<const RouteSpec> coreRoutes();      // Tasks, runners, the cluster and the service itself.
+std::span<const RouteSpec> flowRoutes();      // Flows and schedules.
+std::span<const RouteSpec> runRoutes();       // Runs, missed instants and events.
+std::span<const RouteSpec> activityRoutes();  // The audit log.
 
 }  // namespace baton::webapi

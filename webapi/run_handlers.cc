@@ -129,7 +129,7 @@ void RunHandlers::missed(const Call& call) {
 }
 
 void RunHandlers::runMissed(const Call& call) {
-  auto missed = readMissedRun(call.request());
+  auto missed = readMissedRun(call);
   if (!missed.ok()) return call.fail(missed.error());
   runs_.runMissed(std::move(missed->flow), missed->plan_time, std::move(missed->request),
                   [call](Result<RunRecord> run) { replyNewRun(call, std::move(run)); });

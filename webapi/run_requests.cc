@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "common/base/digest.h"
 #include "common/model/task_spec.h"
 #include "webapi/body_reader.h"
 #include "webapi/flow_requests.h"
@@ -13,7 +12,6 @@ namespace baton::webapi {
 namespace {
 
 using master::api::EventSend;
-using master::api::Request;
 using master::api::RerunScope;
 using master::api::RunCommand;
 using master::api::RunListQuery;
@@ -90,16 +88,6 @@ Result<RunId> runIdOf(const Call& call) {
   return Error::notFound("there is no run \"{}\"", truncateUtf8(text, 40));
 }
 
-Result<Request> readRequest(const net::HttpRequest& request) {
-  ASSIGN_OR_RETURN(std::string key, readIdempotencyKey(request));
-  Request read;
-  read.principal = kClientPrincipal;
-  read.idempotency_key = std::move(key);
-  read.request_hash =
-      sha256Hex(fmt::format("{} {}\n{}", request.method, request.target, request.body));
-  return read;
-}
-
 std::string runCursorAfter(RunId id) { return cursorOf(kRunCursorMark, id); }
 std::string eventCursorAfter(uint64_t id) { return cursorOf(kEventCursorMark, id); }
 std::string missedCursorAfter(const MissedRecord& missed) {
@@ -141,7 +129,7 @@ Result<RunOrder> readRunOrder(const Call& call, RunCommand command) {
   RunOrder order;
   order.command = command;
   ASSIGN_OR_RETURN(order.id, runIdOf(call));
-  ASSIGN_OR_RETURN(order.request, readRequest(call.request()));
+  ASSIGN_OR_RETURN(order.request, readRequest(call));
   ASSIGN_OR_RETURN(const Json json, readObjectBody(call.request()));
   JsonReader reader(json);
   switch (command) {
@@ -194,10 +182,10 @@ Result<MissedListQuery> readMissedListQuery(const net::HttpRequest& request) {
   return query;
 }
 
-Result<MissedRun> readMissedRun(const net::HttpRequest& request) {
+Result<MissedRun> readMissedRun(const Call& call) {
   MissedRun run;
-  ASSIGN_OR_RETURN(run.request, readRequest(request));
-  ASSIGN_OR_RETURN(const Json json, readObjectBody(request));
+  ASSIGN_OR_RETURN(run.request, readRequest(call));
+  ASSIGN_OR_RETURN(const Json json, readObjectBody(call.request()));
   JsonReader reader(json);
   require(reader, "flow");
   readName(reader, "flow", run.flow);
@@ -207,10 +195,10 @@ Result<MissedRun> readMissedRun(const net::HttpRequest& request) {
   return run;
 }
 
-Result<EventSend> readEventSend(const net::HttpRequest& request) {
+Result<EventSend> readEventSend(const Call& call) {
   EventSend event;
-  ASSIGN_OR_RETURN(event.request, readRequest(request));
-  ASSIGN_OR_RETURN(const Json json, readObjectBody(request));
+  ASSIGN_OR_RETURN(event.request, readRequest(call));
+  ASSIGN_OR_RETURN(const Json json, readObjectBody(call.request()));
   JsonReader reader(json);
   require(reader, "name");
   readName(reader, "name", event.name);

@@ -87,8 +87,11 @@ void TaskHandlers::submit(const Call& call, bool bulk) {
   const auto lease = call.request().body_lease;
   auto submission = readSubmission(call.takeBody(), bulk);
   if (!submission.ok()) return call.fail(submission.error());
-  submission->principal = kClientPrincipal;
-  submission->idempotency_key = std::move(*key);
+  submission->request.idempotency_key = std::move(*key);
+  const master::api::Request requester = requesterOf(call);
+  submission->request.principal = requester.principal;
+  submission->request.remote = requester.remote;
+  submission->request.request_id = requester.request_id;
   tasks_.submit(std::move(*submission), [call, bulk, lease](Result<SubmitAnswer> answer) {
     if (!answer.ok()) return call.fail(answer.error());
     call.reply(submitted(std::move(*answer), bulk));
@@ -132,7 +135,7 @@ void TaskHandlers::command(const Call& call, TaskCommand command) {
   } else if (const Status read = readEmptyBody(call.request()); !read.ok()) {
     return call.fail(read.error());
   }
-  tasks_.command(*id, command, force, [call](Result<TaskView> view) {
+  tasks_.command(*id, command, force, requesterOf(call), [call](Result<TaskView> view) {
     if (!view.ok()) return call.fail(view.error());
     call.finish(taskToJson(*view));
   });

@@ -40,7 +40,7 @@ Result<master::api::Submission> readSubmission(const std::string& body, bool bul
     ASSIGN_OR_RETURN(TaskSpec spec, parseTaskSpec(json));
     submission.tasks.push_back(std::move(spec));
   }
-  submission.request_hash = sha256Hex(body);
+  submission.request.request_hash = sha256Hex(body);
   submission.body_bytes = body.size();
   return submission;
 }

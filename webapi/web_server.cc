@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "common/base/log.h"
+#include "webapi/audit_handlers.h"
 #include "webapi/auth.h"
 #include "webapi/calendar_handlers.h"
 #include "webapi/cluster_handlers.h"
@@ -54,6 +55,7 @@ struct WebServer::Parts {
         events(ports.events),
         calendars(ports.calendars),
         hosts(ports.hosts),
+        audit(ports.audit),
         gate(router, authenticator, ports.cluster, std::make_shared<ErrorMapper>(ports.cluster)),
         server(
             serverOptions(options),
@@ -74,6 +76,7 @@ struct WebServer::Parts {
     events.bindTo(router);
     calendars.bindTo(router);
     hosts.bindTo(router);
+    audit.bindTo(router);
     cluster.bindTo(router);
     router.bind("getOpenApi",
                 [this](const Call& call) { call.reply(net::HttpResponse::json(200, document)); });
@@ -92,6 +95,7 @@ struct WebServer::Parts {
   EventHandlers events;
   CalendarHandlers calendars;
   HostHandlers hosts;
+  AuditHandlers audit;
   RequestGate gate;
   net::HttpServer server;
   ClusterHandlers cluster;

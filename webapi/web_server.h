@@ -7,6 +7,7 @@
 
 #include "common/base/clock.h"
 #include "common/service/service.h"
+#include "master/api/audit_port.h"
 #include "master/api/flow_ports.h"
 #include "master/api/group_port.h"
 #include "master/api/ports.h"
@@ -27,6 +28,7 @@ struct Ports {
   master::api::RunPort& runs;
   master::api::EventPort& events;
   master::api::CalendarPort& calendars;
+  master::api::AuditPort& audit;
 };
 
 // The REST API of a master, active or standby: router, tokens, handlers over net::HttpServer.

@@ -91,6 +91,7 @@ master::ActiveOptions activeOptionsOf(const conf::EngineConfig& config, const st
   options.running_max = static_cast<uint64_t>(config.running_max);
   options.ageing = config.ageing;
   options.queue_max = static_cast<uint64_t>(config.queue_max);
+  options.audit_keep = config.audit_keep;
   options.callback_timeout = config.callback.timeout;
   options.callback_tries_max = config.callback.tries;
   return options;

@@ -16,6 +16,8 @@ std::span<const std::string_view> mysqlMigration(uint32_t version) {
       return mysqlMigration5();
     case 6:
       return mysqlMigration6();
+    case 7:
+      return mysqlMigration7();
     default:
       return {};
   }
@@ -35,6 +37,8 @@ std::span<const std::string_view> sqliteMigration(uint32_t version) {
       return sqliteMigration5();
     case 6:
       return sqliteMigration6();
+    case 7:
+      return sqliteMigration7();
     default:
       return {};
   }

@@ -14,7 +14,7 @@
 namespace baton::dao {
 
 // Version that this program reads and writes.
-inline constexpr uint32_t kSchemaVersion = 6;
+inline constexpr uint32_t kSchemaVersion = 7;
 
 std::span<const std::string_view> mysqlMigration(uint32_t version);
 std::span<const std::string_view> sqliteMigration(uint32_t version);
@@ -31,5 +31,7 @@ std::span<const std::string_view> mysqlMigration5();
 std::span<const std::string_view> sqliteMigration5();
 std::span<const std::string_view> mysqlMigration6();
 std::span<const std::string_view> sqliteMigration6();
+std::span<const std::string_view> mysqlMigration7();
+std::span<const std::string_view> sqliteMigration7();
 
 }  // namespace baton::dao

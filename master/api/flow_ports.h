@@ -17,13 +17,6 @@
 // gives NotActive. Flows are named as people write them, in any case.
 namespace baton::master::api {
 
-// Who asks, and whether it was asked before.
-struct Request {
-  std::string principal;
-  std::string idempotency_key;  // Empty: none.
-  std::string request_hash;     // SHA-256 of address and body.
-};
-
 // Something wrong or odd in a definition.
 struct DefinitionIssue {
   std::string file;
@@ -112,9 +105,10 @@ class FlowPort {
   // of the path), TooLarge.
   virtual void apply(FlowApply request, Callback<FlowApplied> done) = 0;
   // Idempotent. Errors: NotFound.
-  virtual void setOnline(std::string name, bool online, Callback<FlowView> done) = 0;
+  virtual void setOnline(std::string name, bool online, Request request,
+                         Callback<FlowView> done) = 0;
   // What waits of it ends TERMINATED, what runs is stopped. Errors: NotFound.
-  virtual void remove(std::string name, Callback<FlowView> done) = 0;
+  virtual void remove(std::string name, Request request, Callback<FlowView> done) = 0;
   // Errors: NotFound, InvalidArgument (params), Overloaded (queue).
   virtual void trigger(FlowTrigger request, Callback<RunRecord> done) = 0;
   virtual void backfill(FlowBackfill request, Callback<BackfillView> done) = 0;

@@ -22,6 +22,15 @@ namespace baton::master::api {
 template <typename T>
 using Callback = std::function<void(Result<T>)>;
 
+// Who asks, and whether it was asked before.
+struct Request {
+  std::string principal;
+  std::string idempotency_key = {};  // Empty: none.
+  std::string request_hash = {};     // SHA-256 of address and body.
+  std::string remote = {};           // Address of the other end.
+  std::string request_id = {};
+};
+
 // A task as read: the row, and why it waits.
 struct TaskView {
   TaskRecord record;
@@ -58,9 +67,7 @@ struct TaskListView {
 struct Submission {
   std::vector<TaskSpec> tasks;  // 1 to 10,000; all are accepted or none.
   bool bulk = false;            // Shapes the answer: {"ids": [...]} or the task.
-  std::string principal;        // Who asks; scope of the idempotency key.
-  std::string idempotency_key;  // Empty: none.
-  std::string request_hash;     // SHA-256 of the body.
+  Request request;              // The hash is of the body alone.
   size_t body_bytes = 0;        // Of the body: no task has a longer specification.
 };
 
@@ -79,7 +86,8 @@ class TaskPort {
   virtual void submit(Submission submission, Callback<SubmitAnswer> done) = 0;
   // `force`: rerun a task whose stop was never proved. Answers the task as it then is; Stop of a
   // running task answers at TERMINATING. Errors: NotFound, Conflict (state; names it), NotActive.
-  virtual void command(TaskId id, TaskCommand command, bool force, Callback<TaskView> done) = 0;
+  virtual void command(TaskId id, TaskCommand command, bool force, Request request,
+                       Callback<TaskView> done) = 0;
   // Queries: pool threads.
   virtual Result<TaskView> task(TaskId id) = 0;
   virtual Result<TaskListView> tasks(const TaskListQuery& query) = 0;

@@ -6,6 +6,7 @@
 #include "common/model/task_rules.h"
 #include "flow/definition/placeholder.h"
 #include "master/flow/event_desk.h"
+#include "master/state/audit.h"
 
 namespace baton::master {
 namespace {
@@ -122,6 +123,10 @@ void EventDesk::store(const EventKey& key, const Sending& sending) {
   record.created_at = now;
 
   operation.changes.events.push_back(record);
+  Audit audit(event.request, now, "event.send", record.name);
+  audit.setParams({{"key", record.key}, {"data", auditNames(event.data)}});
+  audit.setAfter({{"event_id", std::to_string(record.id)}});
+  audit.putInto(operation, Status());
   fire(operation, firedByEvent(record.name), fmt::format("event:{}", record.id), record.happened_at,
        flow::ParamMap(event.data.begin(), event.data.end()));
   operation.then([this, key, record] {

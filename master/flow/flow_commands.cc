@@ -80,8 +80,13 @@ void FlowCommands::apply(const api::FlowApply& request, const std::shared_ptr<Fl
   // At once: behind the writer it would wait for the very database that it tells about.
   if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
   Operation operation;
+  const std::string& name = version->spec.name;
+  Audit audit = request.dry_run ? Audit::none() : auditOf(request.request, "flow.apply", name);
+  if (const LiveFlow* known = find(name)) audit.setBefore(auditFacts(known->record));
+  if (request.online) audit.setParams({{"online", *request.online}});
   auto applied = apply(operation, request, version, std::move(compared));
-  answer(std::move(operation), std::move(applied), done);
+  if (applied.ok()) audit.setAfter(auditFacts(applied->flow.record));
+  answer(std::move(operation), audit, std::move(applied), done);
 }
 
 Result<api::FlowApplied> FlowCommands::apply(Operation& operation, const api::FlowApply& request,
@@ -181,14 +186,19 @@ void FlowCommands::putOnline(LiveFlow& flow, bool online) {
   planner_.plan(flow);
 }
 
-void FlowCommands::setOnline(const std::string& name, bool online,
+void FlowCommands::setOnline(const std::string& name, bool online, const api::Request& request,
                              api::Callback<api::FlowView> done) {
   if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
   Operation operation;
   LiveFlow* flow = find(name);
-  auto view =
-      flow == nullptr ? Result<api::FlowView>(noFlow(name)) : setOnline(operation, *flow, online);
-  answer(std::move(operation), std::move(view), done);
+  if (flow == nullptr) {
+    return answer<api::FlowView>(std::move(operation), Audit::none(), noFlow(name), done);
+  }
+  Audit audit = auditOf(request, online ? "flow.online" : "flow.offline", flow->record.name);
+  audit.setBefore(auditFacts(flow->record));
+  auto view = setOnline(operation, *flow, online);
+  audit.setAfter(auditFacts(flow->record));
+  answer(std::move(operation), audit, std::move(view), done);
 }
 
 Result<api::FlowView> FlowCommands::setOnline(Operation& operation, LiveFlow& flow, bool online) {
@@ -210,12 +220,17 @@ Result<api::FlowView> FlowCommands::setOnline(Operation& operation, LiveFlow& fl
   return viewOf(flow);
 }
 
-void FlowCommands::remove(const std::string& name, api::Callback<api::FlowView> done) {
+void FlowCommands::remove(const std::string& name, const api::Request& request,
+                          api::Callback<api::FlowView> done) {
   if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
   Operation operation;
   LiveFlow* flow = find(name);
-  if (flow == nullptr) return answer<api::FlowView>(std::move(operation), noFlow(name), done);
+  if (flow == nullptr) {
+    return answer<api::FlowView>(std::move(operation), Audit::none(), noFlow(name), done);
+  }
   FlowRecord& record = flow->record;
+  Audit audit = auditOf(request, "flow.delete", record.name);
+  audit.setBefore(auditFacts(record));
   record.deleted = true;
   record.online = false;
   record.updated_at = context_.clock.wallNow();
@@ -227,7 +242,7 @@ void FlowCommands::remove(const std::string& name, api::Callback<api::FlowView> 
   operation.store(record);
   events_.onFlowChanged(*flow);
   logInfo("flow_deleted", field("flow", record.name), field("epoch", context_.epoch()));
-  answer<api::FlowView>(std::move(operation), viewOf(*flow), done);
+  answer<api::FlowView>(std::move(operation), audit, viewOf(*flow), done);
 }
 
 }  // namespace baton::master

@@ -11,6 +11,7 @@
 #include "master/flow/flow_state.h"
 #include "master/flow/planner.h"
 #include "master/flow/run_engine.h"
+#include "master/state/audit.h"
 #include "master/state/read_worker.h"
 #include "master/task/recent_keys.h"
 #include "master/term_context.h"
@@ -50,9 +51,11 @@ class FlowCommands {
   // Idempotent. Nothing is missed while a flow is offline: instants of that time are no rows. What
   // was due and not begun when it went offline is a missed row ("offline").
   // Errors: NotFound, Conflict (the definition can't be read any more).
-  void setOnline(const std::string& name, bool online, api::Callback<api::FlowView> done);
+  void setOnline(const std::string& name, bool online, const api::Request& request,
+                 api::Callback<api::FlowView> done);
   // Errors: NotFound.
-  void remove(const std::string& name, api::Callback<api::FlowView> done);
+  void remove(const std::string& name, const api::Request& request,
+              api::Callback<api::FlowView> done);
 
   // Requests that make runs. Repeated with the same key, they are answered with the rows of the
   // first time as they now are. Errors of all: NotFound, Conflict (key used with another body; the
@@ -74,7 +77,9 @@ class FlowCommands {
   // The flow, ready to run.
   Result<LiveFlow*> findToRun(const std::string& name);
   template <typename View>
-  void answer(Operation operation, Result<View> view, const api::Callback<View>& done) {
+  void answer(Operation operation, const Audit& audit, Result<View> view,
+              const api::Callback<View>& done) {
+    audit.putInto(operation, view.status());
     operation.then([done, view = std::move(view)] { done(view); });
     context_.writer.submit(std::move(operation));
   }
@@ -99,6 +104,9 @@ class FlowCommands {
   void replay(uint64_t id, const api::Callback<api::BackfillView>& done);
   void keep(Operation& operation, const api::Request& request, uint64_t id);
 
+  Audit auditOf(const api::Request& request, const char* action, const std::string& object) const {
+    return Audit(request, context_.clock.wallNow(), action, object);
+  }
   Result<RunRecord> trigger(Operation& operation, const api::FlowTrigger& request);
   Result<RunRecord> runMissed(Operation& operation, MissedRecord missed,
                               const api::Request& request);

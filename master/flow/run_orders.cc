@@ -37,6 +37,20 @@ std::string_view wordOf(api::RunCommand command) {
   return "";
 }
 
+std::string_view wordOf(api::RerunScope scope) {
+  switch (scope) {
+    case api::RerunScope::All:
+      return "all";
+    case api::RerunScope::Failed:
+      return "failed";
+    case api::RerunScope::From:
+      return "from";
+    case api::RerunScope::One:
+      return "one";
+  }
+  return "";
+}
+
 // The node that the order names. Errors: InvalidArgument.
 Result<NodeIndex> namedNode(const api::RunOrder& order, const LiveRun& run) {
   if (const auto node = run.version->find(order.task)) return *node;
@@ -96,12 +110,15 @@ void RunOrders::decide(const api::RunOrder& order, const Rows& rows, int tries,
   }
   bool revived = false;
   const Result<LiveRun*> found = find(order, rows, revived);
+  Audit audit = auditOf(order);
+  audit.setBefore(auditFacts(found.ok() ? (*found)->record.state : rows.run.state));
   Operation operation;
   operation.touchRun(order.id);
   const Status ran = found.ok() ? run(operation, order, rows, **found) : Status(found.error());
   if (!ran.ok()) {
     if (revived) runs_.drop(order.id);
     if (ran.error().code() == ErrorCode::Busy && tries > 1) return read(order, tries - 1, done);
+    audit.putInto(operation, ran);
     operation.then([done, error = ran.error()] { done(error); });
     return context_.writer.submit(std::move(operation));
   }
@@ -112,8 +129,22 @@ void RunOrders::decide(const api::RunOrder& order, const Rows& rows, int tries,
   for (const RunState& state : operation.changes.run_states) {
     if (state.id == order.id) record.state = state;
   }
+  audit.setAfter(auditFacts(record.state));
+  audit.putInto(operation, ran);
   operation.then([done, record = std::move(record)] { done(record); });
   context_.writer.submit(std::move(operation));
+}
+
+Audit RunOrders::auditOf(const api::RunOrder& order) const {
+  Audit audit(order.request, context_.clock.wallNow(), fmt::format("run.{}", wordOf(order.command)),
+              std::to_string(order.id));
+  Json params = Json::object();
+  if (!order.task.empty()) params["task"] = truncateUtf8(order.task, 128);
+  if (order.command == api::RunCommand::Rerun) params["scope"] = wordOf(order.scope);
+  if (order.command == api::RunCommand::SetPriority) params["priority"] = toString(order.priority);
+  if (order.force) params["force"] = true;
+  if (!params.empty()) audit.setParams(params);
+  return audit;
 }
 
 Result<LiveRun*> RunOrders::find(const api::RunOrder& order, const Rows& rows, bool& revived) {

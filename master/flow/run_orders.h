@@ -6,6 +6,7 @@
 #include "master/api/flow_ports.h"
 #include "master/flow/flow_state.h"
 #include "master/flow/run_engine.h"
+#include "master/state/audit.h"
 #include "master/state/read_worker.h"
 #include "master/term_context.h"
 
@@ -31,6 +32,7 @@ class RunOrders {
   void read(api::RunOrder order, int tries, api::Callback<RunRecord> done);
   void decide(const api::RunOrder& order, const Rows& rows, int tries,
               const api::Callback<RunRecord>& done);
+  Audit auditOf(const api::RunOrder& order) const;
   Status run(Operation& operation, const api::RunOrder& order, const Rows& rows, LiveRun& run);
   Result<LiveRun*> find(const api::RunOrder& order, const Rows& rows, bool& revived);
   Result<std::vector<bool>> nodesOf(const api::RunOrder& order, const LiveRun& run) const;

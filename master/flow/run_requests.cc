@@ -38,6 +38,13 @@ Status checkParams(const flow::ParamMap& params) {
       "params");
 }
 
+// What an audit row says of a run that an order made.
+Json runMade(const RunRecord& run) {
+  Json facts = auditFacts(run.state);
+  facts["run_id"] = std::to_string(run.state.id);
+  return facts;
+}
+
 // The stored answer to a request with a key: what it made. Its rows are read for a repetition.
 std::string answerText(uint64_t id) { return dumpJson({{"made", std::to_string(id)}}); }
 
@@ -139,7 +146,13 @@ void FlowCommands::trigger(const api::FlowTrigger& request, api::Callback<RunRec
         }
         Operation operation;
         auto run = trigger(operation, request);
-        answer(std::move(operation), std::move(run), done);
+        Audit audit = auditOf(request.request, "flow.trigger", request.flow);
+        Json params = {{"params", auditNames(request.params)}};
+        if (request.plan_time) params["plan_time"] = formatRfc3339(*request.plan_time);
+        if (request.priority) params["priority"] = toString(*request.priority);
+        audit.setParams(params);
+        if (run.ok()) audit.setAfter(runMade(*run));
+        answer(std::move(operation), audit, std::move(run), done);
       },
       done);
 }
@@ -174,7 +187,10 @@ void FlowCommands::runMissed(const MissedRecord& missed, const api::Request& req
     }
     Operation operation;
     auto run = runMissed(operation, looked_up.missed, request);
-    answer(std::move(operation), std::move(run), done);
+    Audit audit = auditOf(request, "missed.run", looked_up.missed.flow);
+    audit.setParams({{"plan_time", formatRfc3339(looked_up.missed.plan_time)}});
+    if (run.ok()) audit.setAfter(runMade(*run));
+    answer(std::move(operation), audit, std::move(run), done);
   };
   // The row is read anew, so that it is as young as the look-up of the key.
   onceByKey<RunRecord>(
@@ -234,7 +250,19 @@ void FlowCommands::backfill(const api::FlowBackfill& request,
         }
         Operation operation;
         auto view = backfill(operation, request);
-        answer(std::move(operation), std::move(view), done);
+        Audit audit = request.dry_run ? Audit::none()
+                                      : auditOf(request.request, "flow.backfill", request.flow);
+        audit.setParams({{"params", auditNames(request.params)},
+                         {"parallel", request.parallel},
+                         {"newest_first", request.newest_first},
+                         {"keep_going", !request.stop_on_failure}});
+        if (view.ok() && !request.dry_run) {
+          audit.setAfter({{"backfill", std::to_string(view->id)},
+                          {"runs", view->runs.size()},
+                          {"first", formatRfc3339(view->plan_times.front())},
+                          {"last", formatRfc3339(view->plan_times.back())}});
+        }
+        answer(std::move(operation), audit, std::move(view), done);
       },
       done);
 }

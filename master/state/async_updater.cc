@@ -10,8 +10,8 @@ namespace {
 constexpr size_t kRowsMax = 2'000;
 constexpr Millis kPeriodMin{5'000};
 constexpr Millis kNextTurn{500};  // While more is left than one turn may do.
-// Keys of one turn: more than submissions can add in the time of a turn.
-constexpr uint32_t kKeysMax = 1'000;
+// Keys and audit rows of one turn: more than submissions can add in the time of a turn.
+constexpr uint32_t kPurgedMax = 1'000;
 
 }  // namespace
 
@@ -46,15 +46,19 @@ void AsyncUpdater::purgeSome() {
   // Also while the writer is busy: a busy cluster is the one that makes many keys.
   if (!running_ || purging_ || !context_.writer.acceptsWork()) return;
   purging_ = true;
-  const WallTime before = context_.clock.wallNow() - kIdempotencyKept;
-  const auto purged = std::make_shared<uint64_t>(0);
+  const WallTime now = context_.clock.wallNow();
+  const WallTime keys_from = now - kIdempotencyKept;
+  const WallTime audit_from = now - context_.options.audit_keep;
+  const auto left = std::make_shared<bool>(false);
   Operation operation;
-  operation.statements.push_back([before, purged](dao::FencedTxn& txn) -> Status {
-    ASSIGN_OR_RETURN(*purged, txn.purgeIdempotency(before, kKeysMax));
+  operation.statements.push_back([keys_from, audit_from, left](dao::FencedTxn& txn) -> Status {
+    ASSIGN_OR_RETURN(const uint64_t keys, txn.purgeIdempotency(keys_from, kPurgedMax));
+    ASSIGN_OR_RETURN(const uint64_t rows, txn.purgeAudit(audit_from, kPurgedMax));
+    *left = keys == kPurgedMax || rows == kPurgedMax;
     return {};
   });
-  operation.then([this, purged] {
-    context_.dispatcher.post([this, more = *purged == kKeysMax] {
+  operation.then([this, left] {
+    context_.dispatcher.post([this, more = *left] {
       purging_ = false;
       if (more) {
         context_.dispatcher.callAt(context_.clock.bootNow() + kNextTurn, [this] { purgeSome(); });

@@ -10,7 +10,8 @@ namespace baton::master {
 // Slow housekeeping in the database. Writes down what may be lost without harm: when each runner
 // was last heard of, for people who ask after a host is gone or a master has changed; coalesced to
 // one row a runner and period, and only while the state writer has nothing else to do. Forgets
-// idempotency keys that are over. Dispatcher thread only.
+// idempotency keys that are over, and audit rows that are older than audit.keep. Dispatcher thread
+// only.
 class AsyncUpdater {
  public:
   explicit AsyncUpdater(TermContext& context);

@@ -57,7 +57,7 @@ bool ChangeSet::empty() const {
          runners.empty() && outbox.empty() && idempotency.empty() && specs.empty() &&
          host.empty() && flows.empty() && flow_versions.empty() && new_runs.empty() &&
          run_states.empty() && missed.empty() && events.empty() && backfills.empty() &&
-         calendars.empty();
+         calendars.empty() && audit.empty();
 }
 
 // The highest set bit tells the kinds apart.
@@ -170,6 +170,7 @@ void mergeFlowChanges(ChangeSet& merged, FlowIndex& index, const ChangeSet& chan
   for (const CalendarRecord& row : changes.calendars) {
     putRow(merged.calendars, index.calendars, row.key(), CalendarRecord(row));
   }
+  append(merged.audit, changes.audit);
 }
 
 }  // namespace

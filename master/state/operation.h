@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/model/audit_record.h"
 #include "common/model/flow_records.h"
 #include "common/model/host_records.h"
 #include "common/model/records.h"
@@ -44,6 +45,7 @@ struct ChangeSet {
   std::vector<BackfillRecord> backfills;
   std::vector<CalendarRecord> calendars;
   HostChanges host;
+  std::vector<AuditRecord> audit;  // See master/state/audit.h.
 
   bool empty() const;
 };

@@ -20,7 +20,7 @@ size_t countRows(const ChangeSet& changes) {
          changes.flow_versions.size() + changes.new_runs.size() + changes.run_states.size() +
          changes.missed.size() + changes.events.size() + changes.backfills.size() +
          changes.calendars.size() + changes.host.hosts.size() + changes.host.settings.size() +
-         changes.host.gone_hosts.size() + changes.host.gone_runners.size();
+         changes.host.gone_hosts.size() + changes.host.gone_runners.size() + changes.audit.size();
 }
 
 // Afterwards `number` and all below it are reserved.
@@ -318,6 +318,7 @@ Status StateWriter::writeOnce(const ChangeSet& changes, std::span<Operation> ope
   RETURN_IF_ERROR(txn.storeRunners(changes.runners));
   RETURN_IF_ERROR(txn.storeOutbox(changes.outbox));
   RETURN_IF_ERROR(txn.storeIdempotency(changes.idempotency));
+  RETURN_IF_ERROR(txn.insertAudit(changes.audit));
   for (const auto& [counter, number] : mergeNumbers(operations)) {
     RETURN_IF_ERROR(reserveThrough(txn, counter, number));
   }

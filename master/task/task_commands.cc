@@ -3,6 +3,28 @@
 #include "common/base/log.h"
 
 namespace baton::master {
+namespace {
+
+std::string_view wordOf(api::TaskCommand command) {
+  switch (command) {
+    case api::TaskCommand::Stop:
+      return "task.stop";
+    case api::TaskCommand::Skip:
+      return "task.skip";
+    case api::TaskCommand::Hold:
+      return "task.hold";
+    case api::TaskCommand::Release:
+      return "task.release";
+    case api::TaskCommand::Rerun:
+      return "task.rerun";
+    case api::TaskCommand::ForceSuccess:
+      return "task.force-success";
+  }
+  return "";
+}
+
+}  // namespace
+
 TaskCommands::TaskCommands(TermContext& context, TaskEngine& engine)
     : context_(context), engine_(engine), recent_keys_(context.clock) {}
 
@@ -24,15 +46,17 @@ Status TaskCommands::admissible(const api::Submission& submission, BootTime look
 void TaskCommands::submit(api::Submission submission, BootTime looked_up_at,
                           api::Callback<api::SubmitAnswer> done) {
   Operation operation;
-  const auto answer = [&](Result<api::SubmitAnswer> result) {
+  const auto answer = [&](const Audit& audit, Result<api::SubmitAnswer> result) {
+    audit.putInto(operation, result.status());
     operation.then([done = std::move(done), result = std::move(result)] { done(result); });
     context_.writer.submit(std::move(operation));
   };
-  const bool keyed = !submission.idempotency_key.empty();
+  const api::Request& request = submission.request;
+  const bool keyed = !request.idempotency_key.empty();
   const auto known =
-      recent_keys_.find(submission.principal, submission.idempotency_key, submission.request_hash);
-  if (!known.ok()) return answer(known.error());
-  if (known->has_value()) return answer(api::SubmitAnswer{**known, true});
+      recent_keys_.find(request.principal, request.idempotency_key, request.request_hash);
+  if (!known.ok()) return answer(Audit::none(), known.error());
+  if (known->has_value()) return answer(Audit::none(), api::SubmitAnswer{**known, true});
   if (const Status admitted = admissible(submission, looked_up_at); !admitted.ok()) {
     refillIds();
     // At once: behind the writer it would wait for the very database that it tells about.
@@ -48,8 +72,8 @@ void TaskCommands::submit(api::Submission submission, BootTime looked_up_at,
   refillIds();
   const std::string body = answerBody(submission, tasks);
   if (keyed) {
-    recent_keys_.keep(operation, {submission.principal, submission.idempotency_key,
-                                  submission.request_hash, body, context_.clock.wallNow()});
+    recent_keys_.keep(operation, {request.principal, request.idempotency_key, request.request_hash,
+                                  body, context_.clock.wallNow()});
   }
   std::vector<TaskId> large;
   for (const LiveTask* task : tasks) {
@@ -66,7 +90,23 @@ void TaskCommands::submit(api::Submission submission, BootTime looked_up_at,
       });
     });
   }
-  answer(api::SubmitAnswer{body, false});
+  answer(auditOf(submission, tasks), api::SubmitAnswer{body, false});
+}
+
+Audit TaskCommands::auditOf(const api::Submission& submission,
+                            const std::vector<const LiveTask*>& tasks) const {
+  const LiveTask& first = *tasks.front();
+  Audit audit(submission.request, context_.clock.wallNow(), "task.submit",
+              std::to_string(first.state.id));
+  if (submission.bulk) {
+    audit.setParams({{"count", tasks.size()}, {"last", std::to_string(tasks.back()->state.id)}});
+  } else {
+    const TaskSpec& spec = submission.tasks.front();
+    audit.setParams(
+        {{"name", spec.name}, {"kind", spec.kind}, {"priority", toString(spec.priority)}});
+    audit.setAfter(auditFacts(first.state));
+  }
+  return audit;
 }
 
 Status TaskCommands::checkGroups(const api::Submission& submission) const {
@@ -131,11 +171,14 @@ Status TaskCommands::runLive(Operation& operation, LiveTask& task, api::TaskComm
 }
 
 void TaskCommands::command(TaskId id, api::TaskCommand command, bool force,
-                           const TaskRecord* record, BootTime read_at,
+                           const api::Request& request, const TaskRecord* record, BootTime read_at,
                            api::Callback<TaskState> done) {
   Operation operation;
   operation.touchTask(id);
+  Audit audit(request, context_.clock.wallNow(), std::string(wordOf(command)), std::to_string(id));
   const auto answer = [&](Result<TaskState> result) {
+    if (result.ok()) audit.setAfter(auditFacts(*result));
+    audit.putInto(operation, result.status());
     operation.then([done = std::move(done), result = std::move(result)] { done(result); });
     context_.writer.submit(std::move(operation));
   };
@@ -144,7 +187,10 @@ void TaskCommands::command(TaskId id, api::TaskCommand command, bool force,
     return done(accepts.error());
   }
   Status ran;
+  if (force) audit.setParams({{"force", true}});
+  if (record != nullptr) audit.setBefore(auditFacts(record->state));
   if (LiveTask* task = context_.live.findTask(id)) {
+    audit.setBefore(auditFacts(task->state));
     ran = runLive(operation, *task, command);
   } else if (record == nullptr) {
     ran = Error::make(ErrorCode::Busy, "task {} has to be read", id);
@@ -157,7 +203,7 @@ void TaskCommands::command(TaskId id, api::TaskCommand command, bool force,
                           toString(record->state.status));
   }
   if (!ran.ok()) return answer(ran.error());
-  logInfo("task_command", field("task", id), field("command", static_cast<int>(command)),
+  logInfo("task_command", field("task", id), field("command", wordOf(command)),
           field("epoch", context_.epoch()));
   const auto& states = operation.changes.task_states;
   if (!states.empty()) return answer(states.back());

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "master/api/ports.h"
+#include "master/state/audit.h"
 #include "master/task/recent_keys.h"
 #include "master/task/task_engine.h"
 #include "master/term_context.h"
@@ -20,8 +21,8 @@ class TaskCommands {
               api::Callback<api::SubmitAnswer> done);
   // `record` is the row of a task that was not live when it was read at `read_at`, or null. An
   // answer of Busy means: read again.
-  void command(TaskId id, api::TaskCommand command, bool force, const TaskRecord* record,
-               BootTime read_at, api::Callback<TaskState> done);
+  void command(TaskId id, api::TaskCommand command, bool force, const api::Request& request,
+               const TaskRecord* record, BootTime read_at, api::Callback<TaskState> done);
 
   // Of all requests that make something.
   RecentKeys& recentKeys() { return recent_keys_; }
@@ -36,6 +37,7 @@ class TaskCommands {
   Status checkGroups(const api::Submission& submission) const;
   std::string answerBody(const api::Submission& submission,
                          const std::vector<const LiveTask*>& tasks) const;
+  Audit auditOf(const api::Submission& submission, const std::vector<const LiveTask*>& tasks) const;
   Status runLive(Operation& operation, LiveTask& task, api::TaskCommand command);
   void refillIds();
 

@@ -289,6 +289,13 @@ class FakeDatabase final : public dao::Database {
       }
       return purged.size();
     }
+    Result<uint64_t> purgeAudit(WallTime before, uint32_t limit) override {
+      const std::lock_guard lock(database_.mutex_);
+      const auto& audit = database_.rows_.audit;
+      size_t& purged = flow_changes_.audit_purged;
+      while (purged < audit.size() && purged < limit && audit[purged].at < before) ++purged;
+      return purged;
+    }
     Result<uint64_t> reserveIds(std::string_view counter, uint64_t count) override {
       const std::lock_guard lock(database_.mutex_);
       const auto stored = database_.rows_.counters.find(std::string(counter));

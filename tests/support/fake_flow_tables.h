@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "dao/audit_rows.h"
 #include "dao/fenced_txn.h"
 #include "dao/flow_row_encoder.h"
 #include "dao/reader.h"
@@ -46,6 +47,7 @@ struct FakeFlowTables {
   std::map<uint64_t, EventRecord> events;
   std::map<uint64_t, BackfillRecord> backfills;
   std::map<std::string, CalendarRecord> calendars;  // By key.
+  std::vector<AuditRecord> audit;  // In the order of their ids.
 };
 
 // What one transaction does to them.
@@ -58,6 +60,8 @@ struct FakeFlowChanges {
   std::vector<EventRecord> events;
   std::vector<BackfillRecord> backfills;
   std::vector<CalendarRecord> calendars;
+  std::vector<AuditRecord> audit;
+  size_t audit_purged = 0;  // The oldest.
 };
 
 using FakeRunOnce = std::tuple<std::string, RunTrigger, std::string>;
@@ -71,7 +75,8 @@ inline std::string whyRefused(const FakeFlowTables& tables, const FakeFlowChange
        {whyUnfit(changes.flows, dao::putFlow), whyUnfit(changes.flow_versions, dao::putFlowVersion),
         whyUnfit(changes.runs, dao::putRun), whyUnfit(changes.missed, dao::putMissed),
         whyUnfit(changes.events, dao::putEvent), whyUnfit(changes.backfills, dao::putBackfill),
-        whyUnfit(changes.calendars, dao::putCalendar)}) {
+        whyUnfit(changes.calendars, dao::putCalendar),
+        whyUnfit(changes.audit, dao::putAudit)}) {
     if (!why.empty()) return why;
   }
   for (const FlowVersionRecord& row : changes.flow_versions) {
@@ -131,6 +136,12 @@ inline void applyChanges(FakeFlowTables& tables, FakeFlowChanges& changes) {
   for (EventRecord& row : changes.events) tables.events.emplace(row.id, std::move(row));
   for (BackfillRecord& row : changes.backfills) tables.backfills.emplace(row.id, std::move(row));
   for (CalendarRecord& row : changes.calendars) tables.calendars[row.key()] = std::move(row);
+  tables.audit.erase(tables.audit.begin(),
+                     tables.audit.begin() + static_cast<ptrdiff_t>(changes.audit_purged));
+  for (AuditRecord& row : changes.audit) {
+    row.id = tables.audit.empty() ? 1 : tables.audit.back().id + 1;
+    tables.audit.push_back(std::move(row));
+  }
 }
 
 // The flow part of a transaction: gathers rows.
@@ -159,6 +170,9 @@ class FakeFlowTxn : public dao::FencedTxn {
   }
   Status storeCalendars(std::span<const CalendarRecord> rows) override {
     return gather(flow_changes_.calendars, rows);
+  }
+  Status insertAudit(std::span<const AuditRecord> rows) override {
+    return gather(flow_changes_.audit, rows);
   }
 
  protected:
@@ -214,6 +228,17 @@ class FakeFlowReader : public dao::Reader {
       for (const auto& [key, calendar] : tables.calendars) {
         if (key > after && (deleted_too || !calendar.deleted))
           put(page, CalendarRecord(calendar), limit);
+      }
+    }));
+    return page;
+  }
+  Result<dao::PageOf<AuditRecord>> audit(const dao::AuditFilter& filter, uint64_t before,
+                                         uint32_t limit) override {
+    dao::PageOf<AuditRecord> page;
+    RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
+      for (auto row = tables.audit.rbegin(); row != tables.audit.rend(); ++row) {
+        const bool wanted = filter.action.empty() || row->action == filter.action;
+        if (wanted && (before == 0 || row->id < before)) put(page, *row, limit);
       }
     }));
     return page;

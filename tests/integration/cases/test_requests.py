@@ -22,7 +22,7 @@ ROUTES = [("GET", "/api/v1/cluster"), ("POST", "/api/v1/tasks"), ("POST", "/api/
           ("GET", "/api/v1/hosts"), ("GET", "/api/v1/cluster/history"),
           ("POST", "/api/v1/cluster/verify"), ("GET", "/api/v1/stats"),
           ("GET", "/api/v1/internals"), ("GET", "/api/v1/callbacks/dead"),
-          ("GET", "/api/v1/openapi.json"), ("GET", "/metrics"),
+          ("GET", "/api/v1/audit"), ("GET", "/api/v1/openapi.json"), ("GET", "/metrics"),
           ("POST", "/api/v1/runners/{runner}/heartbeat")]
 
 

@@ -229,7 +229,7 @@ void HeartbeatRun::submit() {
   if (!spec.script.empty()) spec.kind = "script";
   master::api::Submission submission;
   submission.tasks.push_back(std::move(spec));
-  submission.principal = "p";
+  submission.request.principal = "p";
   term->post([this, term, submission = std::move(submission)] {
     term->rig().commands.submit(submission, world_.now(),
                                 [this, term](Result<master::api::SubmitAnswer> answer) {
@@ -262,7 +262,7 @@ void HeartbeatRun::command(TaskId id, TaskCommand command) {
   world_.after(world_.between(0, 10'000), [=, this] {
     term->post([=, this] {
       const bool ended = isTerminal(record->state.status);
-      term->rig().commands.command(id, command, false, ended ? record.get() : nullptr, read_at,
+      term->rig().commands.command(id, command, false, {}, ended ? record.get() : nullptr, read_at,
                                    [=, this](const Result<TaskState>& result) {
                                      if (!result.ok() && command == TaskCommand::Rerun) {
                                        ledger_.forbidRerun(id);

@@ -18,7 +18,8 @@ using Code = ErrorCode;
 class FlowCommandsTest : public PlannerTest {
  protected:
   Status remove(const std::string& name) {
-    return ask<FlowView>([&](auto done) { rig_->flow_commands.remove(name, done); }).status();
+    return ask<FlowView>([&](auto done) { rig_->flow_commands.remove(name, requester(), done); })
+        .status();
   }
   Result<RunRecord> run(const FlowTrigger& request) {
     return ask<RunRecord>([&](auto done) { rig_->flow_commands.trigger(request, done); });
@@ -157,8 +158,8 @@ TEST_F(FlowCommandsTest, OnlineIsIdempotentAndOfUnknownFlowsNotFound) {
   const uint64_t commits = database_.commits();
   setOnline("F", true);
   EXPECT_EQ(database_.commits(), commits);
-  const auto unknown =
-      ask<FlowView>([&](auto done) { rig_->flow_commands.setOnline("g", true, done); });
+  const auto unknown = ask<FlowView>(
+      [&](auto done) { rig_->flow_commands.setOnline("g", true, requester(), done); });
   EXPECT_EQ(unknown.error().message(), "there is no flow g");
 }
 
@@ -236,9 +237,9 @@ TEST_F(FlowCommandsTest, ARepetitionWithTheSameKeyMakesNoSecondRun) {
   // Keys of tasks and of flows are the same keys.
   master::api::Submission submission;
   submission.tasks = {spec()};
-  submission.principal = "p";
-  submission.idempotency_key = "t";
-  submission.request_hash = "h";
+  submission.request.principal = "p";
+  submission.request.idempotency_key = "t";
+  submission.request.request_hash = "h";
   ASSERT_TRUE(offer(submission).ok());
   request.request = {"p", "t", "h"};
   EXPECT_EQ(run(request).error().code(), Code::Conflict);

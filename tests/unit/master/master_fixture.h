@@ -84,18 +84,27 @@ class MasterTest : public testing::Test {
   TaskId submit(TaskSpec task = spec()) {
     master::api::Submission submission;
     submission.tasks.push_back(std::move(task));
-    submission.principal = "p";
+    submission.request.principal = "p";
     const auto answer = offer(std::move(submission));
     EXPECT_TRUE(answer.ok()) << answer.status().text();
     return *parseTaskId((*parseJson(answer->body))["id"].get<std::string>());
+  }
+  // Whom the audit names.
+  static master::api::Request requester() {
+    master::api::Request request;
+    request.principal = "p";
+    request.remote = "10.0.0.7";
+    request.request_id = "r-1";
+    return request;
   }
   Result<TaskState> command(TaskId id, master::api::TaskCommand what, bool force = false) {
     clock_.advance(Micros(1));  // A row read in the microsecond of its end is read again.
     const TaskRecord record = database_.rows().tasks.at(id);
     std::optional<Result<TaskState>> answer;
     rig_->dispatcher.post([&] {
-      rig_->commands.command(id, what, force, isTerminal(record.state.status) ? &record : nullptr,
-                             clock_.bootNow(), [&](auto result) { answer = result; });
+      rig_->commands.command(id, what, force, requester(),
+                             isTerminal(record.state.status) ? &record : nullptr, clock_.bootNow(),
+                             [&](auto result) { answer = result; });
     });
     settle();
     EXPECT_TRUE(answer.has_value());

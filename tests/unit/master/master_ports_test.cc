@@ -52,9 +52,9 @@ class MasterPortsTest : public testing::Test {
     spec.name = "t";
     spec.command = {"x"};
     submission.tasks.push_back(spec);
-    submission.principal = "p";
-    submission.idempotency_key = key;
-    submission.request_hash = hash;
+    submission.request.principal = "p";
+    submission.request.idempotency_key = key;
+    submission.request.request_hash = hash;
     std::promise<Result<master::api::SubmitAnswer>> answer;
     ports_.submit(std::move(submission), [&](auto result) { answer.set_value(result); });
     return answer.get_future().get();

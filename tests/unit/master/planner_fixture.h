@@ -99,7 +99,7 @@ class PlannerTest : public FlowTest {
   }
   void setOnline(const std::string& name, bool online) {
     const auto view = ask<master::api::FlowView>(
-        [&](auto done) { rig_->flow_commands.setOnline(name, online, done); });
+        [&](auto done) { rig_->flow_commands.setOnline(name, online, requester(), done); });
     EXPECT_TRUE(view.ok()) << view.status().text();
     EXPECT_EQ(view->record.online, online);
   }

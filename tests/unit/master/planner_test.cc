@@ -119,7 +119,7 @@ TEST_F(PlannerTest, WhatIsDueAndNotBegunWhenAFlowGoesOfflineIsMissed) {
   ASSERT_TRUE(rig_->recover().ok());
   rig_->open();
   std::optional<Result<master::api::FlowView>> view;
-  rig_->flow_commands.setOnline("f", false, [&](auto result) { view = result; });
+  rig_->flow_commands.setOnline("f", false, requester(), [&](auto result) { view = result; });
   settle();
   ASSERT_TRUE(view && view->ok());
   Fates expected;
@@ -166,8 +166,9 @@ TEST_F(PlannerTest, WhatWasBegunComesNoMoreThoughTheFlowIsPlannedAnewUnderAWrong
   watch(Seconds(30));
   setOnline("f", false);
   setOnline("f", true);
-  ASSERT_TRUE(
-      ask<master::api::FlowView>([&](auto done) { rig_->flow_commands.remove("g", done); }).ok());
+  ASSERT_TRUE(ask<master::api::FlowView>([&](auto done) {
+                rig_->flow_commands.remove("g", requester(), done);
+              }).ok());
   apply(yaml("g", "cron: '* * * * *', timezone: UTC"));
   watch(Seconds(300));
   EXPECT_EQ(count("f", "run"), 30U);
@@ -205,7 +206,8 @@ TEST_F(PlannerTest, WhileTheDatabaseTakesNothingInstantsWait) {
     back.wait(false);
   };
   database_.fail(FakeDatabase::Point::Commit, ErrorCode::StorageFull);
-  rig_->dispatcher.post([&] { rig_->flow_commands.setOnline("g", false, [](const auto&) {}); });
+  rig_->dispatcher.post(
+      [&] { rig_->flow_commands.setOnline("g", false, requester(), [](const auto&) {}); });
   rig_->dispatcher.runPendingForTest();
   rig_->writer.publish();
   std::thread writer([&] { rig_->writer.runPendingForTest(); });

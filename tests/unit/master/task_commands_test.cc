@@ -16,9 +16,9 @@ class TaskCommandsTest : public MasterTest {
     master::api::Submission made;
     made.tasks.assign(tasks, spec());
     made.bulk = tasks > 1;
-    made.principal = "p";
-    made.idempotency_key = key;
-    made.request_hash = hash;
+    made.request.principal = "p";
+    made.request.idempotency_key = key;
+    made.request.request_hash = hash;
     return made;
   }
 };
@@ -55,7 +55,7 @@ TEST_F(TaskCommandsTest, TheSameKeyWithAnotherBodyIsAConflictAndAnotherPrincipal
   ASSERT_TRUE(offer(submission(1, "k", "one")).ok());
   EXPECT_EQ(offer(submission(1, "k", "two")).error().code(), ErrorCode::Conflict);
   master::api::Submission other = submission(1, "k", "two");
-  other.principal = "q";
+  other.request.principal = "q";
   EXPECT_TRUE(offer(other).ok());
 }
 

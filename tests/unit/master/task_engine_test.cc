@@ -391,7 +391,8 @@ TEST_F(TaskEngineTest, ARowIsStaleUntilTheEndIsDurable) {
   ASSERT_TRUE(command(id, TaskCommand::Rerun).ok());
   database_.lockTask(id);
   rig_->dispatcher.post([&] {
-    rig_->commands.command(id, TaskCommand::Stop, false, nullptr, clock_.bootNow(), [](auto&&) {});
+    rig_->commands.command(id, TaskCommand::Stop, false, requester(), nullptr, clock_.bootNow(),
+                           [](auto&&) {});
   });
   settle();
   clock_.advance(Millis(10));

@@ -20,13 +20,16 @@ class FakeFlows final : public master::api::FlowPort {
     applies.push_back(std::move(request));
     fail ? done(*fail) : done(applied);
   }
-  void setOnline(std::string name, bool online,
+  void setOnline(std::string name, bool online, master::api::Request request,
                  master::api::Callback<master::api::FlowView> done) override {
     onlines.emplace_back(std::move(name), online);
+    requests.push_back(std::move(request));
     fail ? done(*fail) : done(view);
   }
-  void remove(std::string name, master::api::Callback<master::api::FlowView> done) override {
+  void remove(std::string name, master::api::Request request,
+              master::api::Callback<master::api::FlowView> done) override {
     removed.push_back(std::move(name));
+    requests.push_back(std::move(request));
     fail ? done(*fail) : done(view);
   }
   void trigger(master::api::FlowTrigger request, master::api::Callback<RunRecord> done) override {
@@ -68,6 +71,7 @@ class FakeFlows final : public master::api::FlowPort {
   std::vector<master::api::FlowApply> applies;
   std::vector<std::pair<std::string, bool>> onlines;
   std::vector<std::string> removed;
+  std::vector<master::api::Request> requests;  // Of onlines and removed.
   std::vector<master::api::FlowTrigger> triggers;
   std::vector<master::api::FlowBackfill> backfills;
   std::pair<std::string, std::optional<uint32_t>> asked;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "master/api/group_port.h"
+#include "master/api/audit_port.h"
 #include "master/api/ports.h"
 
 // Ports of a master that only remembers what it was asked and answers what the test has set.
@@ -32,9 +33,10 @@ class FakeTasks final : public master::api::TaskPort {
     done(std::move(answer));
   }
   void command(TaskId id, master::api::TaskCommand command, bool force,
+               master::api::Request request,
                master::api::Callback<master::api::TaskView> done) override {
     if (fail) return done(*fail);
-    commands.push_back({id, command, force});
+    commands.push_back({id, command, force, std::move(request)});
     done(known.at(id));
   }
   Result<master::api::TaskView> task(TaskId id) override {
@@ -59,6 +61,7 @@ class FakeTasks final : public master::api::TaskPort {
     TaskId id;
     master::api::TaskCommand command;
     bool force;
+    master::api::Request request;
   };
 
   // Set before a request, read after its answer.
@@ -225,6 +228,20 @@ class FakeGroups final : public master::api::GroupPort {
   std::optional<Error> fail;
   std::vector<master::api::LimitChange> changes;
   std::vector<master::api::LimitView> views;
+};
+
+class FakeAudit final : public master::api::AuditPort {
+ public:
+  Result<master::api::ListOf<AuditRecord>> audit(
+      const master::api::AuditListQuery& query) override {
+    if (fail) return *fail;
+    asked = query;
+    return list;
+  }
+
+  std::optional<Error> fail;
+  master::api::AuditListQuery asked;
+  master::api::ListOf<AuditRecord> list;
 };
 
 }  // namespace baton::webapi::test

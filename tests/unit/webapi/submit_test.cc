@@ -18,7 +18,7 @@ TEST_F(SubmitTest, ASubmittedTaskIsAnsweredWithItsPlace) {
   EXPECT_EQ(jsonOf(response)["id"], "7");
   ASSERT_EQ(tasks_.submissions.size(), 1u);
   EXPECT_EQ(tasks_.submissions[0].tasks.at(0).priority, Priority::High);
-  EXPECT_EQ(tasks_.submissions[0].principal, "client");
+  EXPECT_EQ(tasks_.submissions[0].request.principal, "client");
   EXPECT_FALSE(tasks_.submissions[0].bulk);
 }
 
@@ -145,8 +145,8 @@ TEST_F(SubmitTest, AnIdempotencyKeyIsHandedOnWithTheHashOfTheBody) {
   EXPECT_EQ(response.headers.get("Idempotency-Replayed"), "true");
   EXPECT_EQ(response.headers.get("Location"), "/api/v1/tasks/41");
   ASSERT_EQ(tasks_.submissions.size(), 1u);
-  EXPECT_EQ(tasks_.submissions[0].idempotency_key, "night 1");
-  EXPECT_EQ(tasks_.submissions[0].request_hash, sha256Hex(body));
+  EXPECT_EQ(tasks_.submissions[0].request.idempotency_key, "night 1");
+  EXPECT_EQ(tasks_.submissions[0].request.request_hash, sha256Hex(body));
 }
 
 // Keys that are no keys are refused before anything is submitted.

@@ -37,8 +37,8 @@ class WebTest : public ::testing::Test {
   }
 
   Ports ports() {
-    return {tasks_,  heartbeats_, hosts_, cluster_, callbacks_,
-            groups_, flows_,      runs_,  events_,  calendars_};
+    return {tasks_,  heartbeats_, hosts_, cluster_, callbacks_, groups_,
+            flows_, runs_, events_, calendars_, audit_};
   }
 
   // Sends with exactly these fields (no token unless it is among them).
@@ -104,6 +104,7 @@ class WebTest : public ::testing::Test {
   FakeCalendars calendars_;
   FakeRuns runs_;
   FakeEvents events_;
+  FakeAudit audit_;
   net::HttpClient client_;
   std::unique_ptr<WebServer> server_;
 };

@@ -1,0 +1,36 @@
+#include "cli/audit_verbs.h"
+
+namespace baton::cli {
+namespace {
+
+// What the row says beyond its action: what was asked, or why it was refused.
+std::string wordsOf(const Json& row) {
+  const std::string detail = memberText(row, "detail");
+  return detail.empty() ? memberText(row, "params") : detail;
+}
+
+}  // namespace
+
+int auditList(Session& session, const AuditListOptions& options) {
+  const WallTime now = session.clock().wallNow();
+  const auto since = timeFrom("--since", options.since, now);
+  if (!since.ok()) return session.fail(since.error());
+  const auto before = timeFrom("--before", options.before, now);
+  if (!before.ok()) return session.fail(before.error());
+  return listPages(
+      session, "/api/v1/audit",
+      {{"kind", options.kind},
+       {"action", options.action},
+       {"object", options.object},
+       {"principal", options.principal},
+       {"request_id", options.request_id},
+       {"outcome", options.refused ? "refused" : ""},
+       {"from", *since},
+       {"before", *before}},
+      {memberColumn("AT", "at"), memberColumn("WHO", "principal"), memberColumn("FROM", "remote"),
+       memberColumn("ACTION", "action"), memberColumn("OBJECT", "object"),
+       memberColumn("OUTCOME", "outcome"), Column{"DETAIL", wordsOf}},
+      options.pages);
+}
+
+}  // namespace baton::cli

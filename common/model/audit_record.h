@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/clock.h"
+
+namespace baton {
+
+// One order of a person or program: who asked for what, and what came of it. Written with the
+// change itself, and never changed afterwards. Holds no values that may be secret: parameters and
+// data are named, not told.
+struct AuditRecord {
+  uint64_t id = 0;        // Order in which they became durable; given by the database.
+  WallTime at{};          // When it was decided.
+  std::string principal;  // Name of the token.
+  std::string remote;     // Address of the other end.
+  std::string request_id;
+  std::string action;    // "task.stop": what it is about, and the verb.
+  std::string object;    // Id or name.
+  bool refused = false;  // The state did not allow it; nothing was changed.
+  std::string detail;    // Refused: why, for people.
+  std::string params;    // What was asked beside the action: JSON object; empty: nothing.
+  std::string before;    // What it was about, as it was: JSON object; empty: it was not there.
+  std::string after;     // The same afterwards; empty: refused.
+};
+
+}  // namespace baton

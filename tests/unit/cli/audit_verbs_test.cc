@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+
+#include "cli/exit_code.h"
+#include "tests/unit/cli/fake_cluster.h"
+
+namespace baton::cli {
+namespace {
+
+constexpr const char* kAuditPage =
+    R"({"items":[{"id":"31","at":"2026-11-29T06:00:00Z","principal":"client","remote":"10.0.0.7",)"
+    R"("action":"task.stop","object":"42","outcome":"refused","detail":"task 42 is FINISHED",)"
+    R"("params":{"force":true}},)"
+    R"({"id":"30","at":"2026-11-29T05:00:00Z","principal":"client","remote":"10.0.0.7",)"
+    R"("action":"run.rerun","object":"9","outcome":"done","detail":null,)"
+    R"("params":{"scope":"all"}}],"next_cursor":"a-1e"})";
+
+class AuditVerbsTest : public testing::Test {
+ protected:
+  AuditVerbsTest() {
+    cluster_.on("GET /api/v1/cluster", R"({"role":"active"})");
+    cluster_.on("GET /api/v1/audit", kAuditPage);
+  }
+  FakeCluster cluster_;
+};
+
+TEST_F(AuditVerbsTest, ListShowsWhoOrderedWhat) {
+  EXPECT_EQ(cluster_.run({"audit", "list"}), 0) << cluster_.err.str();
+  const std::string text = cluster_.out.str();
+  for (const char* word : {"AT", "WHO", "FROM", "ACTION", "OBJECT", "OUTCOME", "task.stop", "42",
+                           "refused", "task 42 is FINISHED", "scope"}) {
+    EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
+  }
+  EXPECT_NE(cluster_.err.str().find("--cursor a-1e"), std::string::npos);
+  EXPECT_EQ(cluster_.run({"audit", "list", "-o", "json"}), 0);
+  EXPECT_EQ(*parseJson(cluster_.out.str()), *parseJson(kAuditPage));
+}
+
+TEST_F(AuditVerbsTest, ListSendsEveryFilter) {
+  EXPECT_EQ(cluster_.run({"audit",
+                          "list",
+                          "--kind",
+                          "task",
+                          "--action",
+                          "task.stop",
+                          "--object",
+                          "42",
+                          "--principal",
+                          "client",
+                          "--request-id",
+                          "r-1",
+                          "--refused",
+                          "--since",
+                          "2026-11-01T00:00:00Z",
+                          "--before",
+                          "2026-12-01T00:00:00Z",
+                          "-n",
+                          "5",
+                          "--cursor",
+                          "a-1f"}),
+            0)
+      << cluster_.err.str();
+  const auto request = cluster_.requests().back();
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"kind", "task"},
+                                                        {"action", "task.stop"},
+                                                        {"object", "42"},
+                                                        {"principal", "client"},
+                                                        {"request_id", "r-1"},
+                                                        {"outcome", "refused"},
+                                                        {"from", "2026-11-01T00:00:00Z"},
+                                                        {"before", "2026-12-01T00:00:00Z"},
+                                                        {"limit", "5"},
+                                                        {"cursor", "a-1f"}}) {
+    const std::string* sent = request.findQuery(name);
+    ASSERT_NE(sent, nullptr) << name;
+    EXPECT_EQ(*sent, value) << name;
+  }
+}
+
+TEST_F(AuditVerbsTest, WrongOptionsAreWrongUsage) {
+  EXPECT_EQ(cluster_.run({"audit", "list", "--since", "soon"}), kExitUsage);
+  EXPECT_NE(cluster_.err.str().find("--since"), std::string::npos);
+  EXPECT_EQ(cluster_.run({"audit"}), kExitUsage);
+}
+
+}  // namespace
+}  // namespace baton::cli

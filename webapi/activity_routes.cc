@@ -1,0 +1,36 @@
+#include <array>
+
+#include "webapi/route_spec.h"
+
+namespace baton::webapi {
+namespace {
+
+constexpr std::array kAuditQuery{
+    QueryParam{"kind", R"({"type":"string"})", "task, run, flow, missed, event, …"},
+    QueryParam{"action", R"({"type":"string"})", "Such as task.stop."},
+    QueryParam{"object", R"({"type":"string"})", "Id or name of what it was about."},
+    QueryParam{"principal", R"({"type":"string"})", "Who asked."},
+    QueryParam{"request_id", R"({"type":"string"})", "X-Request-Id of the request."},
+    QueryParam{"outcome", R"({"type":"string","enum":["done","refused"]})", "Default: both."},
+    QueryParam{"from", R"({"type":"string","format":"date-time"})", "Included."},
+    QueryParam{"before", R"({"type":"string","format":"date-time"})", "Excluded."},
+    QueryParam{"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
+               "Items at most, default 50."},
+    QueryParam{"cursor", R"({"type":"string"})", "next_cursor of the page before."},
+};
+
+constexpr std::array kActivityRoutes{
+    RouteSpec{.operation = "listAudit",
+              .method = "GET",
+              .pattern = "/api/v1/audit",
+              .tag = "audit",
+              .summary = "Who ordered what, newest first.",
+              .query = kAuditQuery,
+              .answer_schema = "AuditList"},
+};
+
+}  // namespace
+
+std::span<const RouteSpec> activityRoutes() { return kActivityRoutes; }
+
+}  // namespace baton::webapi

@@ -1,0 +1,89 @@
+#include "webapi/audit_handlers.h"
+
+#include "webapi/list_cursor.h"
+#include "webapi/query_reader.h"
+#include "webapi/task_json.h"
+
+namespace baton::webapi {
+namespace {
+
+using master::api::AuditListQuery;
+
+constexpr std::string_view kAuditCursorMark = "a-";
+
+Result<AuditListQuery> readAuditListQuery(const net::HttpRequest& request) {
+  AuditListQuery query;
+  std::string outcome;
+  QueryReader reader(request);
+  reader.text("kind", query.kind)
+      .text("action", query.action)
+      .text("object", query.object)
+      .text("principal", query.principal)
+      .text("request_id", query.request_id)
+      .text("outcome", outcome)
+      .time("from", query.from)
+      .time("before", query.until);
+  if (!outcome.empty()) {
+    query.refused = outcome == "refused";
+    if (outcome != "refused" && outcome != "done") {
+      reader.fail("outcome",
+                  fmt::format("is \"{}\", expected done or refused", truncateUtf8(outcome, 40)));
+    }
+  }
+  readPageLimit(reader, query.limit);
+  readCursor(reader, kAuditCursorMark, INT64_MAX, query.before);
+  RETURN_IF_ERROR(reader.finish());
+  return query;
+}
+
+Result<Json> factsOfRow(const AuditRecord& row, const std::string& text) {
+  if (text.empty()) return Json(nullptr);
+  Result<Json> json = parseJson(text);
+  if (json.ok() && json->is_object()) return json;
+  return Error::make(ErrorCode::Corrupt, "audit row {} has a stored text that is no JSON object",
+                     row.id);
+}
+
+Result<Json> auditToJson(const AuditRecord& row) {
+  ASSIGN_OR_RETURN(Json params, factsOfRow(row, row.params));
+  ASSIGN_OR_RETURN(Json before, factsOfRow(row, row.before));
+  ASSIGN_OR_RETURN(Json after, factsOfRow(row, row.after));
+  return Json{{"id", std::to_string(row.id)},
+              {"at", timeToJson(row.at)},
+              {"principal", textOrNull(row.principal)},
+              {"remote", textOrNull(row.remote)},
+              {"request_id", textOrNull(row.request_id)},
+              {"action", row.action},
+              {"object", row.object},
+              {"outcome", row.refused ? "refused" : "done"},
+              {"detail", textOrNull(row.detail)},
+              {"params", std::move(params)},
+              {"before", std::move(before)},
+              {"after", std::move(after)}};
+}
+
+Result<Json> auditPageToJson(const master::api::ListOf<AuditRecord>& view) {
+  Json items = Json::array();
+  for (const AuditRecord& row : view.items) {
+    ASSIGN_OR_RETURN(Json json, auditToJson(row));
+    items.push_back(std::move(json));
+  }
+  const bool more = view.more && !view.items.empty();
+  return pageToJson(std::move(items), more ? cursorOf(kAuditCursorMark, view.items.back().id) : "");
+}
+
+}  // namespace
+
+void AuditHandlers::bindTo(Router& router) {
+  router.bind("listAudit", [this](const Call& call) { list(call); });
+}
+
+void AuditHandlers::list(const Call& call) {
+  const auto query = readAuditListQuery(call.request());
+  if (!query.ok()) return call.fail(query.error());
+  const auto view = audit_.audit(*query);
+  if (!view.ok()) return call.fail(view.error());
+  call.finish(auditPageToJson(*view));
+}
+
+}  // namespace baton::webapi
