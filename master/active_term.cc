@@ -148,6 +148,7 @@ Status ActiveTerm::onStart() {
   writer_.setFirstBatch(5);
   RETURN_IF_ERROR(CompositeService::onStart());
   if (stop_.stop_requested()) return Error(ErrorCode::Cancelled, "promotion was stopped");
+  environment_.watch.begin(epoch_);
   stopPoint("before_gates");
   RETURN_IF_ERROR(openGates());
   open_.store(true, std::memory_order_release);
@@ -193,6 +194,7 @@ void ActiveTerm::onStop() noexcept {
   if (dispatcher_.started()) dispatcher_.resume([this] { closeGates(); });
   large_flows_.requestStopAndJoin();
   CompositeService::onStop();
+  environment_.watch.end();
 }
 
 void ActiveTerm::closeFlows() {
@@ -363,6 +365,10 @@ void ActiveTerm::onDatabaseBack(Micros gap) {
 
 void ActiveTerm::onCommitted(size_t operations, size_t rows, Micros took) {
   environment_.metrics.committed(operations, rows, static_cast<double>(took.count()) / 1e6);
+}
+
+void ActiveTerm::onChanged(Epoch epoch, uint64_t batch, const ChangeSet& changes) {
+  environment_.watch.append(epoch, batch, changes);
 }
 
 std::string ActiveTerm::internalsJson() const {

@@ -25,6 +25,7 @@
 #include "master/host/watchdog.h"
 #include "master/state/async_updater.h"
 #include "master/state/read_worker.h"
+#include "master/state/watch_log.h"
 #include "master/task/callbacker.h"
 #include "master/task/limit_commands.h"
 #include "master/task/task_commands.h"
@@ -51,6 +52,7 @@ struct TermEnvironment {
   dao::Database& database;
   api::WebhookPort& webhooks;
   Metrics& metrics;
+  WatchLog& watch;
   TermListener& listener;
   std::string callback_signing_key;
 };
@@ -157,6 +159,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   void onDatabaseOutage(const Error& why) override;
   void onDatabaseBack(Micros gap) override;
   void onCommitted(size_t operations, size_t rows, Micros took) override;
+  void onChanged(Epoch epoch, uint64_t batch, const ChangeSet& changes) override;
   void onRunEnded(Operation& operation, const LiveRun& run) override;
 
   Status onStart() override;

@@ -27,6 +27,7 @@ Status MasterActiveService::promote(const ha::Leadership& leadership, std::stop_
                                     environment_.database,
                                     environment_.webhooks,
                                     environment_.metrics,
+                                    watch_,
                                     *this,
                                     environment_.callback_signing_key};
   auto term = std::make_shared<ActiveTerm>(environment, options_, leadership, stop);

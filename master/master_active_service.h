@@ -40,6 +40,8 @@ class MasterActiveService final : public ha::IMasterActiveService, private TermL
   // The term under way (recovering or open), or null. Any thread.
   std::shared_ptr<ActiveTerm> term() const;
   const ActiveOptions& options() const { return options_; }
+  // What changes while this process leads.
+  WatchLog& watchLog() { return watch_; }
 
  private:
   void onTermFenced() override;
@@ -49,6 +51,7 @@ class MasterActiveService final : public ha::IMasterActiveService, private TermL
   bool mayAct() const override { return failover_->permission().may_act; }
   void recordTakeover(const ha::Leadership& leadership, const ActiveTerm& term, int64_t active_ms);
 
+  WatchLog watch_;
   const Environment environment_;
   const ActiveOptions options_;
   ha::Failover* failover_ = nullptr;

@@ -19,6 +19,16 @@ constexpr std::array kAuditQuery{
     QueryParam{"cursor", R"({"type":"string"})", "next_cursor of the page before."},
 };
 
+constexpr std::array kWatchQuery{
+    QueryParam{"kind", R"({"type":"string"})", "task, run, flow; comma separated or repeated.",
+               true},
+    QueryParam{"task", R"({"type":"string"})", "This task alone."},
+    QueryParam{"run", R"({"type":"string"})", "A run and its tasks."},
+    QueryParam{"flow", R"({"type":"string"})", "A flow, its runs and their tasks."},
+    QueryParam{"last_event_id", R"({"type":"string"})",
+               "Goes on behind that event, as the field Last-Event-ID does."},
+};
+
 constexpr std::array kActivityRoutes{
     RouteSpec{.operation = "listAudit",
               .method = "GET",
@@ -27,6 +37,14 @@ constexpr std::array kActivityRoutes{
               .summary = "Who ordered what, newest first.",
               .query = kAuditQuery,
               .answer_schema = "AuditList"},
+    RouteSpec{.operation = "watch",
+              .method = "GET",
+              .pattern = "/api/v1/watch",
+              .tag = "watch",
+              .summary = "Changes of tasks, runs and flows as server-sent events.",
+              .held = true,
+              .query = kWatchQuery,
+              .answer_type = "text/event-stream"},
 };
 
 }  // namespace

@@ -51,6 +51,6 @@ std::span<const RouteSpec> routeSpecs();
 std::span<const RouteSpec> coreRoutes();      // Tasks, runners, the cluster and the service itself.
 std::span<const RouteSpec> flowRoutes();      // Flows and schedules.
 std::span<const RouteSpec> runRoutes();       // Runs, missed instants and events.
-std::span<const RouteSpec> activityRoutes();  // The audit log.
+std::span<const RouteSpec> activityRoutes();  // The audit log and the stream of changes.
 
 }  // namespace baton::webapi

@@ -18,6 +18,7 @@
 #include "webapi/run_handlers.h"
 #include "webapi/runner_handlers.h"
 #include "webapi/task_handlers.h"
+#include "webapi/watch_handlers.h"
 
 namespace baton::webapi {
 namespace {
@@ -56,6 +57,8 @@ struct WebServer::Parts {
         calendars(ports.calendars),
         hosts(ports.hosts),
         audit(ports.audit),
+        watch(ports.watch,
+              {.watchers_max = options.watchers_max, .heartbeat = options.watch_heartbeat}),
         gate(router, authenticator, ports.cluster, std::make_shared<ErrorMapper>(ports.cluster)),
         server(
             serverOptions(options),
@@ -77,6 +80,7 @@ struct WebServer::Parts {
     calendars.bindTo(router);
     hosts.bindTo(router);
     audit.bindTo(router);
+    watch.bindTo(router);
     cluster.bindTo(router);
     router.bind("getOpenApi",
                 [this](const Call& call) { call.reply(net::HttpResponse::json(200, document)); });
@@ -96,6 +100,7 @@ struct WebServer::Parts {
   CalendarHandlers calendars;
   HostHandlers hosts;
   AuditHandlers audit;
+  WatchHandlers watch;
   RequestGate gate;
   net::HttpServer server;
   ClusterHandlers cluster;
@@ -126,6 +131,7 @@ void WebServer::onStop() noexcept {
   if (!parts_) return;
   // Reads of logs in flight end by their deadline while the others are drained.
   parts_->logs.beginStop();
+  parts_->watch.beginStop();
   parts_->server.stop(options_.drain_patience);
   parts_->logs.stop();
 }

@@ -11,6 +11,7 @@
 #include "master/api/flow_ports.h"
 #include "master/api/group_port.h"
 #include "master/api/ports.h"
+#include "master/api/watch_port.h"
 #include "net/http_server.h"
 
 namespace baton::webapi {
@@ -29,6 +30,7 @@ struct Ports {
   master::api::EventPort& events;
   master::api::CalendarPort& calendars;
   master::api::AuditPort& audit;
+  master::api::WatchPort& watch;
 };
 
 // The REST API of a master, active or standby: router, tokens, handlers over net::HttpServer.
@@ -47,6 +49,8 @@ class WebServer final : public Service {
     size_t body_bytes_max = 16 * 1024 * 1024;
     Micros drain_patience{5'000'000};  // For requests in flight at stop().
     Micros worker_timeout{5'000'000};  // For one read of a worker's log.
+    size_t watchers_max = 256;         // Streams of changes; past it 503.
+    Millis watch_heartbeat{15'000};    // A comment in streams that are silent for so long.
   };
 
   WebServer(Ports ports, Options options);

@@ -29,7 +29,7 @@ int runMaster(const conf::MasterConfig& config, SystemClock& clock, dao::Databas
   master::FlowPorts flow_ports(clock, database, ports);
   master::CalendarPorts calendar_ports(database, ports);
   webapi::WebServer web({ports, ports, ports, ports, ports, ports, flow_ports, flow_ports,
-                         flow_ports, calendar_ports, ports},
+                         flow_ports, calendar_ports, ports, service.watchLog()},
                         {.host = config.http.host,
                          .port = static_cast<uint16_t>(config.http.port),
                          .client_token = config.token,

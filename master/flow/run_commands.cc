@@ -33,7 +33,7 @@ Status RunEngine::stop(Operation& operation, LiveRun& run, RunReason why) {
     // By hand outranks what the run did by itself: it is not to count as failed then.
     if (why == RunReason::StopAsked && state.reason != RunReason::StopAsked) {
       state.reason = why;
-      operation.store(state);
+      operation.store(state, run.record.flow);
     }
     return {};
   }
@@ -44,7 +44,7 @@ Status RunEngine::stop(Operation& operation, LiveRun& run, RunReason why) {
     return {};
   }
   state.status = RunStatus::Terminating;
-  operation.store(state);
+  operation.store(state, run.record.flow);
   endTasks(operation, run);
   ended_.push_back({.run = state.id});  // All of it may have waited.
   return {};
@@ -56,7 +56,7 @@ Status RunEngine::pause(Operation& operation, LiveRun& run) {
   if (state.status == RunStatus::Paused) return {};
   if (state.status != RunStatus::Running) return wrongStatus(run, "only a RUNNING one is paused");
   state.status = RunStatus::Paused;
-  operation.store(state);
+  operation.store(state, run.record.flow);
   for (NodeIndex node = 0; node < run.tasks.size(); ++node) {
     if (run.progress->state(node) != NodeState::Ready) continue;
     if (LiveTask* task = taskOf(run, node)) tasks_.holdBack(operation, *task);
@@ -70,7 +70,7 @@ Status RunEngine::resume(Operation& operation, LiveRun& run) {
   if (state.status == RunStatus::Running) return {};
   if (state.status != RunStatus::Paused) return wrongStatus(run, "only a PAUSED one is resumed");
   state.status = RunStatus::Running;
-  operation.store(state);
+  operation.store(state, run.record.flow);
   letReadyGo(operation, run);
   return {};
 }
@@ -92,7 +92,7 @@ Status RunEngine::setPriority(Operation& operation, LiveRun& run, Priority prior
   const bool waits = flow.waiting.erase(rankOf(run.record)) > 0;
   state.priority = priority;
   if (waits) enqueue(run);
-  operation.store(state);
+  operation.store(state, run.record.flow);
   for (NodeIndex node = 0; node < run.tasks.size(); ++node) {
     LiveTask* task = taskOf(run, node);
     // A task with a priority of its own keeps it.
@@ -145,7 +145,7 @@ Status RunEngine::rerun(Operation& operation, LiveRun& run, const std::vector<bo
   state.reason = RunReason::None;
   state.reason_text.clear();
   if (!isTerminal(state.status)) {
-    operation.store(state);
+    operation.store(state, run.record.flow);
     apply(operation, run, effects);
     return {};
   }
@@ -154,7 +154,7 @@ Status RunEngine::rerun(Operation& operation, LiveRun& run, const std::vector<bo
   state.finished_at = {};
   state.started_at = {};  // Its time limit begins again.
   state.late = false;
-  operation.store(state);
+  operation.store(state, run.record.flow);
   apply(operation, run, {{}, effects.skipped});
   if (run.record.parent_run != 0) {
     begin(operation, run);
@@ -275,6 +275,11 @@ uint64_t RunEngine::workOf(const LiveTask& task) const {
   if (at == flows_.runs.end()) return task.state.id;
   const std::string node = fmt::format("{}/{}", nameKey(at->second.record.flow), task.part->node);
   return std::hash<std::string>{}(node) | kBeyondTaskIds;
+}
+
+std::string RunEngine::flowOf(RunId run) const {
+  const auto at = flows_.runs.find(run);
+  return at == flows_.runs.end() ? std::string() : at->second.record.flow;
 }
 
 RunListener::Waiting RunEngine::whyNodeWaits(const LiveTask& task) const {

@@ -159,7 +159,7 @@ void RunEngine::begin(Operation& operation, LiveRun& run) {
     state.started_at = std::max(context_.clock.wallNow(), run.record.created_at);
   }
   state.due_at = dueAtOf(*run.version, run.record.plan_time);
-  operation.store(state);
+  operation.store(state, run.record.flow);
   armTimers(run);
   logInfo("run_begun", field("run", state.id), field("flow", run.record.flow),
           field("tasks", run.version->spec.tasks.size()), field("epoch", context_.epoch()));
@@ -343,7 +343,7 @@ void RunEngine::take(Operation& operation, NodeEnd& end) {
     if (stop_rest) {
       at.status = RunStatus::Terminating;
       at.reason = RunReason::TaskFailed;
-      operation.store(at);
+      operation.store(at, run->record.flow);
       endTasks(operation, *run);
     }
     apply(operation, *run, effects);
@@ -378,7 +378,7 @@ void RunEngine::finish(Operation& operation, LiveRun& run, RunStatus status) {
   RunState& state = run.record.state;
   state.status = status;
   state.finished_at = std::max({context_.clock.wallNow(), run.record.created_at, state.started_at});
-  operation.store(state);
+  operation.store(state, run.record.flow);
   logInfo("run_ended", field("run", state.id), field("flow", run.record.flow),
           field("status", toString(status)), field("reason", toString(state.reason)),
           field("epoch", context_.epoch()));

@@ -187,7 +187,7 @@ void RunEngine::onTimer(RunId id, uint32_t generation) {
   Operation operation;
   if (state.due_at != WallTime{} && !state.late && now >= state.due_at) {
     state.late = true;
-    operation.store(state);
+    operation.store(state, run->record.flow);
     logWarn("run_late", field("run", id), field("flow", run->record.flow),
             field("due_at", formatRfc3339(state.due_at)));
   }

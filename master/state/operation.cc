@@ -115,7 +115,10 @@ void Operation::store(const RunnerRecord& runner) {
   changes.runners.push_back(runner);
 }
 
-void Operation::store(const RunState& state) {
+void Operation::store(const RunState& state, std::string_view flow) {
+  const auto& places = changes.places;
+  const bool placed = !places.empty() && places.back().task == 0 && places.back().run == state.id;
+  if (!flow.empty() && !placed) changes.places.push_back({0, state.id, std::string(flow)});
   if (!changes.run_states.empty() && changes.run_states.back().id == state.id) {
     changes.run_states.back() = state;
     return;
@@ -171,6 +174,7 @@ void mergeFlowChanges(ChangeSet& merged, FlowIndex& index, const ChangeSet& chan
     putRow(merged.calendars, index.calendars, row.key(), CalendarRecord(row));
   }
   append(merged.audit, changes.audit);
+  append(merged.places, changes.places);
 }
 
 }  // namespace

@@ -47,6 +47,14 @@ struct ChangeSet {
   HostChanges host;
   std::vector<AuditRecord> audit;  // See master/state/audit.h.
 
+  // The runs and flows to which changed tasks and runs belong: for watchers, not stored.
+  struct Place {
+    TaskId task = 0;  // 0: the run itself.
+    RunId run = 0;
+    std::string flow = {};
+  };
+  std::vector<Place> places;
+
   bool empty() const;
 };
 
@@ -72,7 +80,7 @@ struct Operation {
   void store(const TaskState& state);
   void store(const AttemptRecord& attempt);
   void store(const RunnerRecord& runner);
-  void store(const RunState& state);
+  void store(const RunState& state, std::string_view flow = {});  // `flow`: its name.
   void store(const FlowRecord& flow);
   void store(const HostRecord& host);
   void store(const SettingRecord& setting);

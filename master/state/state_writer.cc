@@ -259,6 +259,7 @@ StateWriter::Outcome StateWriter::persist(std::span<Operation> operations, int b
       stopPoint("after_commit");
       release(operations);
       listener_.onCommitted(operations.size(), countRows(changes), clock_.bootNow() - began);
+      if (writes) listener_.onChanged(epoch, batch, changes);
       return Outcome::Committed;
     }
     switch (written.error().code()) {

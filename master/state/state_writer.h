@@ -30,6 +30,8 @@ class WriterListener {
   virtual void onDatabaseBack(Micros gap) = 0;
   // A batch is durable. `rows` counts changed rows.
   virtual void onCommitted(size_t operations, size_t rows, Micros took) = 0;
+  // What that batch changed.
+  virtual void onChanged(Epoch, uint64_t /*batch*/, const ChangeSet&) {}
 };
 
 // Makes decisions durable: commits everything that gathered since the last commit in one fenced

@@ -108,6 +108,17 @@ void TaskEngine::publish(Operation& operation, StateChange::Kind kind, const Liv
   context_.publisher.publish(operation, change);
 }
 
+void TaskEngine::store(Operation& operation, const LiveTask& task) {
+  operation.store(task.state);
+  if (task.part) place(operation, task);
+}
+
+void TaskEngine::place(Operation& operation, const LiveTask& task) const {
+  auto& places = operation.changes.places;
+  if (!places.empty() && places.back().task == task.state.id) return;
+  places.push_back({task.state.id, task.part->run, runs_->flowOf(task.part->run)});
+}
+
 void TaskEngine::adopt(LiveTask task) {
   LiveTask& live = insertLive(std::move(task));
   if (live.attempt) occupy(live);
@@ -129,7 +140,7 @@ void TaskEngine::move(Operation& operation, LiveTask& task, TaskEvent event) {
   task.state.status = *next;
   ++live_.by_status[static_cast<size_t>(task.state.status)];
   enterStatus(task);
-  operation.store(task.state);
+  store(operation, task);
 }
 
 void TaskEngine::leaveStatus(LiveTask& task) {
@@ -165,7 +176,7 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
     state.ignored = true;
   }
   if (notify) outcomes_.onOutcome(operation, task, state.status);
-  operation.store(state);
+  store(operation, task);
   publish(operation, StateChange::Kind::Ended, task);
   --live_.by_status[static_cast<size_t>(state.status)];
   --live_.by_priority[static_cast<size_t>(state.priority)];
@@ -186,7 +197,7 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
 void TaskEngine::makeReady(Operation& operation, LiveTask& task) {
   const WallTime now = context_.clock.wallNow();
   if (task.state.hold || task.state.not_before > now || (task.part && task.part->gated)) {
-    operation.store(task.state);
+    store(operation, task);
     return;
   }
   if (task.part && task.part->no_runner) return runs_->onNodeFree(operation, task);
@@ -424,7 +435,7 @@ Status TaskEngine::stop(Operation& operation, LiveTask& task, StopCause cause) {
       // A stop by hand outranks a timeout: the owner wants it to end, not to be repeated.
       if (cause != StopCause::Timeout && task.state.cause == StopCause::Timeout) {
         task.state.cause = cause;
-        operation.store(task.state);
+        store(operation, task);
       }
       return {};
     case TaskStatus::Callback:
@@ -451,7 +462,7 @@ Status TaskEngine::hold(Operation& operation, LiveTask& task) {
     leaveStatus(task);
     task.state.hold = true;
     enterStatus(task);
-    operation.store(task.state);
+    store(operation, task);
     return {};
   }
   RETURN_IF_ERROR(nextTaskStatus(task.state.status, TaskEvent::Hold).status());

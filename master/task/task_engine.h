@@ -43,6 +43,8 @@ class RunListener {
   virtual void onNodeFree(Operation& operation, LiveTask& task) = 0;
   // A task without a runner that is under way is to end (TERMINATING).
   virtual void onNodeStopAsked(Operation& operation, LiveTask& task) = 0;
+  // Name of the flow of a live run.
+  virtual std::string flowOf(RunId run) const = 0;
   // Why one that its run holds back, or that is under way without a runner, waits; for people.
   struct Waiting {
     WaitingCode code = WaitingCode::None;
@@ -166,6 +168,9 @@ class TaskEngine {
  private:
   void move(Operation& operation, LiveTask& task, TaskEvent event);
   void publish(Operation& operation, StateChange::Kind kind, const LiveTask& task);
+  void store(Operation& operation, const LiveTask& task);
+  // Notes the run of a task that changes.
+  void place(Operation& operation, const LiveTask& task) const;
   void enterStatus(LiveTask& task);
   void leaveStatus(LiveTask& task);
   // If the task is terminal: stores it, calls back (unless the callback was the awaited one) and

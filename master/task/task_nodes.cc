@@ -40,6 +40,7 @@ LiveTask& TaskEngine::addNode(Operation& operation, const NodeTask& node) {
   operation.changes.new_tasks.push_back(std::move(record));
   LiveTask& live = insertLive(std::move(task));
   enterStatus(live);
+  place(operation, live);
   publish(operation, StateChange::Kind::Submitted, live);
   return live;
 }
@@ -138,7 +139,7 @@ void TaskEngine::setPriority(Operation& operation, LiveTask& task, Priority prio
   const LaneId lane = live_.ready.laneOf(*task.policy, priority);
   live_.ready.dropLane(std::exchange(task.lane, lane));
   enterStatus(task);
-  operation.store(task.state);
+  store(operation, task);
 }
 
 }  // namespace baton::master

@@ -12,6 +12,7 @@
 #include "master/live_state_sink.h"
 #include "master/state/async_updater.h"
 #include "master/state/state_publisher.h"
+#include "master/state/watch_log.h"
 #include "master/task/task_commands.h"
 #include "tests/support/fake_database.h"
 
@@ -111,6 +112,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
   }
   // Opens the gates, in the order of ActiveTerm.
   void open() {
+    watch.begin(epoch);
     heartbeats.openGate();
     picker.open();
     callbacker.open();
@@ -174,6 +176,9 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
     dispatcher.post([this, gap] { watchdog.onGap(gap); });
   }
   void onCommitted(size_t, size_t, Micros) override {}
+  void onChanged(Epoch of, uint64_t batch, const master::ChangeSet& changes) override {
+    watch.append(of, batch, changes);
+  }
   void onRunEnded(master::Operation& operation, const master::LiveRun& run) override {
     ended_runs.push_back(run.record);
     callbacker.onRunOutcome(operation, run.record, run.version->spec.callbacks);
@@ -184,6 +189,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
   const BootTime listening_since_;
 
  public:
+  master::WatchLog watch;
   master::LiveState live;
   master::FlowState flows;
   master::IdAllocator task_ids;

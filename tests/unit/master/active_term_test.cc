@@ -34,8 +34,8 @@ class ActiveTermTest : public testing::Test {
     leadership.epoch = database_.epoch();
     leadership.cluster_guid = "guid-1";
     return std::make_unique<master::ActiveTerm>(
-        master::TermEnvironment{clock_, database_, webhooks_, metrics_, listener_, "key"}, options,
-        leadership, stop_.get_token());
+        master::TermEnvironment{clock_, database_, webhooks_, metrics_, watch_, listener_, "key"},
+        options, leadership, stop_.get_token());
   }
   // A submission; what comes of it can be waited for.
   std::future<Status> submit(master::ActiveTerm& term) {
@@ -64,6 +64,7 @@ class ActiveTermTest : public testing::Test {
   FakeDatabase database_;
   FakeWebhooks webhooks_;
   master::Metrics metrics_{"test"};
+  master::WatchLog watch_;
   TellTale listener_;
   std::stop_source stop_;
 };

@@ -12,6 +12,7 @@
 #include "master/api/group_port.h"
 #include "master/api/audit_port.h"
 #include "master/api/ports.h"
+#include "master/api/watch_port.h"
 
 // Ports of a master that only remembers what it was asked and answers what the test has set.
 namespace baton::webapi::test {
@@ -242,6 +243,62 @@ class FakeAudit final : public master::api::AuditPort {
   std::optional<Error> fail;
   master::api::AuditListQuery asked;
   master::api::ListOf<AuditRecord> list;
+};
+
+// A log of changes to which the test adds; it keeps all, or what the test says.
+class FakeWatch final : public master::api::WatchPort {
+ public:
+  using Position = master::api::WatchPosition;
+
+  Result<Position> newest() override {
+    std::lock_guard lock(mutex_);
+    if (!leading_) return Error(ErrorCode::NotActive, "");
+    return events_.empty() ? begun_ : events_.back()->at();
+  }
+  Look look(const master::api::WatchFilter& filter, Position& at, size_t max) override {
+    Look found;
+    std::lock_guard lock(mutex_);
+    last_filter = filter;
+    if (at < floor_) found.end = at < begun_ ? Look::End::Takeover : Look::End::Lost;
+    for (const auto& event : events_) {
+      if (found.end != Look::End::Open || event->at() <= at || found.events.size() == max) continue;
+      at = event->at();
+      found.events.push_back(event);
+    }
+    if (found.end == Look::End::Open && !leading_) found.end = Look::End::Left;
+    return found;
+  }
+  void setNews(std::function<void()> news) override {
+    std::lock_guard lock(mutex_);
+    news_ = std::move(news);
+  }
+
+  void add(uint64_t batch, RunId run, std::string flow, master::api::WatchEvent::Body body) {
+    std::lock_guard lock(mutex_);
+    events_.push_back(std::make_shared<const master::api::WatchEvent>(
+        Position{begun_.epoch, batch, 1}, run, std::move(flow), std::move(body)));
+    if (news_) news_();
+  }
+  void leave() {
+    std::lock_guard lock(mutex_);
+    leading_ = false;
+    if (news_) news_();
+  }
+  void forgetUntil(Position floor) {
+    std::lock_guard lock(mutex_);
+    floor_ = floor;
+    if (news_) news_();
+  }
+
+  master::api::WatchFilter last_filter;
+
+ private:
+  std::mutex mutex_;
+  Position begun_{3, 0, 0};
+  Position floor_{3, 0, 0};
+  bool leading_ = true;
+  std::vector<std::shared_ptr<const master::api::WatchEvent>> events_;
+  std::function<void()> news_;
 };
 
 }  // namespace baton::webapi::test
