@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/model/audit_record.h"
 #include "common/model/host_records.h"
 #include "common/model/limit_records.h"
-#include "common/model/audit_record.h"
 #include "common/model/records.h"
 #include "dao/flow_reader.h"
 

@@ -29,7 +29,7 @@ struct ActiveOptions {
   int64_t callback_tries_max = 8;
   uint32_t recover_threads = 4;
   StartRecord::Rules quarantine;
-  Millis stuck_after{300'000};  // Never less than lostAfter().
+  Millis stuck_after{300'000};                      // Never less than lostAfter().
   Millis audit_keep{std::chrono::hours(365 * 24)};  // Audit rows are forgotten after it.
 
   // A runner is lost after so much silence.

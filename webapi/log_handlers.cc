@@ -16,34 +16,38 @@ struct LogQuery {
   int64_t offset = 0;
   int64_t limit = kLimitDefault;
   int64_t tail = 0;  // 0: offset and limit count.
+  bool follow = false;
 };
 
 Result<LogQuery> readLogQuery(const net::HttpRequest& request) {
   LogQuery query;
-  bool follow = false;
   QueryReader reader(request);
   reader.integer("offset", query.offset, 0, INT64_MAX)
       .integer("limit", query.limit, 1, kLimitMax)
       .integer("tail", query.tail, 1, 10'000)
-      .boolean("follow", follow);
+      .boolean("follow", query.follow);
   if (reader.has("tail") && (reader.has("offset") || reader.has("limit"))) {
     reader.fail("tail", "can't be combined with offset or limit");
   }
-  RETURN_IF_ERROR(reader.finish());
-  if (follow) {
-    return Error(ErrorCode::Unsupported, "is not supported by this version of baton", "follow");
+  if (query.follow && reader.has("limit")) {
+    reader.fail("limit", "can't be combined with follow");
   }
+  RETURN_IF_ERROR(reader.finish());
   return query;
 }
 
-net::HttpResponse logResponse(LogPiece piece, uint64_t offset, int32_t attempt) {
-  net::HttpResponse response = net::HttpResponse::text(200, std::move(piece.bytes));
-  response.headers = std::move(piece.facts);
+void addLogFields(net::HttpResponse& response, uint64_t offset, int32_t attempt) {
   response.headers.add("X-Baton-Log-Offset", std::to_string(offset));
   response.headers.add("X-Baton-Attempt", std::to_string(attempt));
   // A task decides what stands in its output: no browser shall take it for a page.
   response.headers.add("X-Content-Type-Options", "nosniff");
   response.headers.add("Cache-Control", "no-store");
+}
+
+net::HttpResponse logResponse(LogPiece piece, uint64_t offset, int32_t attempt) {
+  net::HttpResponse response = net::HttpResponse::text(200, std::move(piece.bytes));
+  response.headers = std::move(piece.facts);
+  addLogFields(response, offset, attempt);
   return response;
 }
 
@@ -96,7 +100,10 @@ LogHandlers::LogHandlers(master::api::TaskPort& tasks, master::api::HostPort& ho
     : tasks_(tasks),
       hosts_(hosts),
       options_(std::move(options)),
-      pool_("web-log", options_.threads, options_.queue_max) {}
+      pool_("web-log", options_.threads, options_.queue_max),
+      follower_(tasks, {.worker_token = options_.worker_token,
+                        .worker_timeout = options_.worker_timeout,
+                        .followers_max = options_.followers_max}) {}
 
 void LogHandlers::bindTo(Router& router) {
   router.bind("getLogs", [this](const Call& call) { get(call); });
@@ -152,6 +159,7 @@ void LogHandlers::ask(const Call& call, std::function<void()> work) {
 void LogHandlers::get(const Call& call) {
   const auto query = readLogQuery(call.request());
   if (!query.ok()) return call.fail(query.error());
+  if (query->follow) return follow(call, query->offset, query->tail);
   AttemptRecord attempt;
   const auto reader = readerFor(call, attempt);
   if (!reader.ok()) return call.fail(reader.error());
@@ -196,6 +204,49 @@ void LogHandlers::startDownload(const Call& call, const std::shared_ptr<WorkerLo
     pool_.tryPost([state, max, done = std::move(done)] { done(state->next(max)); });
   };
   call.reply(std::move(response));
+}
+
+void LogHandlers::replyFollowing(const Call& call, const FollowStart& start) {
+  auto source = follower_.follow(start);
+  if (!source.ok()) return call.fail(source.error());
+  net::HttpResponse response = net::HttpResponse::text(200, {});
+  addLogFields(response, start.offset, start.attempt);
+  response.source = std::move(*source);
+  call.reply(std::move(response));
+}
+
+void LogHandlers::follow(const Call& call, int64_t offset, int64_t tail) {
+  const auto id = taskIdOf(call);
+  if (!id.ok()) return call.fail(id.error());
+  AttemptRecord attempt;
+  auto reader = readerFor(call, attempt);
+  FollowStart start{.task = *id, .only = call.request().findQuery("attempt") != nullptr};
+  if (const std::string* stream = call.request().findQuery("stream")) start.stream = *stream;
+  if (start.stream.empty()) start.stream = "stdout";
+  if (!reader.ok()) {
+    // Before the first attempt there is nothing to read, but something to wait for.
+    const auto attempts = tasks_.attempts(*id);
+    const bool early = attempts.ok() && attempts->empty() && !start.only;
+    if (!early || reader.error().code() != ErrorCode::NotFound) return call.fail(reader.error());
+    if (offset > 0) {
+      return call.fail(Error(ErrorCode::InvalidArgument,
+                             "lies behind the end: the task has not been tried yet", "offset"));
+    }
+    return replyFollowing(call, start);
+  }
+  start.attempt = attempt.number;
+  start.offset = static_cast<uint64_t>(offset);
+  if (isOpen(attempt.status) && tail == 0) return replyFollowing(call, start);
+  ask(call, [this, call, reader = *reader, attempt, start, tail]() mutable {
+    auto piece =
+        tail > 0 ? reader->readTail(tail, kLimitMax, start.offset) : reader->read(start.offset, 1);
+    piece = emptyWhereNothingWasWritten(std::move(piece), attempt, start.stream);
+    const bool may_come = isOpen(attempt.status);  // It has written nothing yet.
+    if (!piece.ok() && !(may_come && piece.error().code() == ErrorCode::NotFound)) {
+      return failRead(call, piece.error(), attempt.runner_id);
+    }
+    replyFollowing(call, start);
+  });
 }
 
 void LogHandlers::failRead(const Call& call, const Error& error, const std::string& runner_id) {

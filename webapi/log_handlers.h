@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "master/api/ports.h"
 #include "net/task_pool.h"
+#include "webapi/log_follow.h"
 #include "webapi/router.h"
 #include "webapi/worker_log_reader.h"
 
@@ -24,19 +25,28 @@ class LogHandlers {
     Micros worker_timeout{5'000'000};  // For one read.
     size_t threads = 4;
     size_t queue_max = 64;
+    size_t followers_max = 256;  // Outputs that are followed; past it 503.
   };
 
   // References outlive this.
   LogHandlers(master::api::TaskPort& tasks, master::api::HostPort& hosts, Options options);
   void bindTo(Router& router);
   // From now on no read begins; what would need one is refused. Any thread.
-  void beginStop() noexcept { stopping_ = true; }
+  void beginStop() noexcept {
+    stopping_ = true;
+    follower_.beginStop();
+  }
   // Waits for reads in flight. Any number of times.
-  void stop() noexcept { pool_.stop(); }
+  void stop() noexcept {
+    follower_.stop();
+    pool_.stop();
+  }
 
  private:
   void get(const Call& call);
   void download(const Call& call);
+  void follow(const Call& call, int64_t offset, int64_t tail);
+  void replyFollowing(const Call& call, const FollowStart& start);
   Result<AttemptRecord> findAttempt(const Call& call, int64_t number);
   Result<std::shared_ptr<WorkerLogReader>> readerFor(const Call& call, AttemptRecord& attempt);
   void ask(const Call& call, std::function<void()> work);
@@ -50,6 +60,7 @@ class LogHandlers {
   const Options options_;
   std::atomic<bool> stopping_{false};
   net::TaskPool pool_;
+  LogFollower follower_;
 };
 
 }  // namespace baton::webapi

@@ -44,7 +44,8 @@ constexpr std::array kLogQuery{
                "Bytes at most, default 262144."},
     QueryParam{"tail", R"({"type":"integer","minimum":1,"maximum":10000})",
                "The last lines (1 MB at most) instead of offset and limit."},
-    QueryParam{"follow", R"({"type":"boolean"})", "Not supported by this version: refused."},
+    QueryParam{"follow", R"({"type":"boolean"})",
+               "Goes on until the task, or the attempt that is named, has ended."},
 };
 constexpr std::array kDownloadQuery{kStream, kAttempt};
 constexpr std::array kLimitQuery{kLimit};

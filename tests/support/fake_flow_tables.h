@@ -47,7 +47,7 @@ struct FakeFlowTables {
   std::map<uint64_t, EventRecord> events;
   std::map<uint64_t, BackfillRecord> backfills;
   std::map<std::string, CalendarRecord> calendars;  // By key.
-  std::vector<AuditRecord> audit;  // In the order of their ids.
+  std::vector<AuditRecord> audit;                   // In the order of their ids.
 };
 
 // What one transaction does to them.
@@ -75,8 +75,7 @@ inline std::string whyRefused(const FakeFlowTables& tables, const FakeFlowChange
        {whyUnfit(changes.flows, dao::putFlow), whyUnfit(changes.flow_versions, dao::putFlowVersion),
         whyUnfit(changes.runs, dao::putRun), whyUnfit(changes.missed, dao::putMissed),
         whyUnfit(changes.events, dao::putEvent), whyUnfit(changes.backfills, dao::putBackfill),
-        whyUnfit(changes.calendars, dao::putCalendar),
-        whyUnfit(changes.audit, dao::putAudit)}) {
+        whyUnfit(changes.calendars, dao::putCalendar), whyUnfit(changes.audit, dao::putAudit)}) {
     if (!why.empty()) return why;
   }
   for (const FlowVersionRecord& row : changes.flow_versions) {

@@ -1,9 +1,15 @@
-"""Who ordered what (audit), on one real standalone."""
+"""What goes on and who ordered it (watch, followed outputs, audit), on one real standalone."""
 
+import http.client
 import json
+import signal
+import subprocess
+import threading
 import unittest
 
-from case_support import SharedCase, Standalone, eventually, run_baton, sh
+from case_support import (PROGRAM, SharedCase, Standalone, environment_of, eventually, run_baton,
+                          sh)
+from event_stream import EventStream
 
 # What each operation that is no read writes into the audit log; None: it changes nothing that
 # people order.
@@ -172,6 +178,155 @@ class Audit(SharedCase):
         self.system.start()
         self.rest = self.system.rest
         self.assertEqual([r["action"] for r in self.rows(object=task)], ["task.submit"])
+
+
+class Watch(SharedCase):
+    @classmethod
+    def make(cls):
+        return Standalone(runners=2, heartbeat="1s")
+
+    def stream(self, query="", last=None):
+        stream = EventStream(self.system.rest.addresses[0], self.system.token,
+                             f"/api/v1/watch{query}", last)
+        self.addCleanup(stream.close)
+        self.assertEqual(stream.status, 200)
+        return stream
+
+    def opened(self, query="", last=None):
+        """A stream, and what its first event says."""
+        stream = self.stream(query, last)
+        _, event, data = next(stream)
+        return stream, event, data
+
+    def test_the_life_of_a_task_is_told_and_a_lost_stream_goes_on(self):
+        stream, event, data = self.opened()
+        self.assertEqual((event, data), ("ready", {"resumed": False}))
+        task = self.system.submit(sh("exit 3"))
+        seen = stream.until(lambda e, d: e == "task" and d["id"] == task and
+                            d["status"] == "FAILED")
+        mine = [d for _, e, d in seen if e == "task" and d["id"] == task]
+        self.assertEqual((mine[0]["name"], mine[-1]["return_code"]), ("case", 3))
+        order = ["QUEUED", "DISPATCHED", "RUNNING", "FAILED"]
+        told = [d["status"] for d in mine]
+        self.assertEqual(told, sorted(told, key=order.index))
+        # From the first event of the task on, another connection tells the same.
+        first = next(i for i, (_, e, d) in enumerate(seen) if e == "task" and d["id"] == task)
+        again, event, data = self.opened(f"?task={task}", seen[first][0])
+        self.assertEqual((event, data), ("ready", {"resumed": True}))
+        rest = again.until(lambda e, d: d["status"] == "FAILED")
+        self.assertEqual([d for _, _, d in rest], mine[1:])
+
+    def test_a_run_and_its_tasks_are_told_by_flow(self):
+        rest = self.system.rest
+        rest.request("PUT", "/api/v1/flows/Big", {"flow": "Big", "tasks": {
+            "a": {"script": "true"}, "b": {"noop": True, "needs": ["a"]}}})
+        stream, _, _ = self.opened("?flow=big")
+        other, _, _ = self.opened("?flow=small")
+        run = rest.post("/api/v1/flows/Big/trigger", {}, key="once")["id"]
+        seen = stream.until(lambda e, d: e == "run" and d["status"] == "FINISHED")
+        runs = [d for _, e, d in seen if e == "run"]
+        self.assertEqual((runs[0]["id"], runs[0]["trigger"], runs[0]["flow"]),
+                         (run, "manual", "Big"))
+        tasks = [d for _, e, d in seen if e == "task"]
+        self.assertEqual({(d["run_id"], d["flow"]) for d in tasks}, {(run, "Big")})
+        self.assertEqual({d["name"] for d in tasks if "name" in d}, {"a", "b"})
+        rest.request("PUT", "/api/v1/flows/small?online=true",
+                     {"flow": "small", "tasks": {"a": {"noop": True}}})
+        _, event, data = next(other)
+        self.assertEqual((event, data["name"], data["online"]), ("flow", "small", True))
+
+    def test_hundreds_of_changes_reach_many_watchers_whole(self):
+        streams = [self.opened("?kind=task")[0] for _ in range(20)]
+        ids = self.system.rest.submit_bulk([{**sh("true"), "hold": True}] * 300)
+        for task in ids[::3]:
+            self.system.rest.act(task, "stop")
+        last = ids[::3][-1]
+        told = []
+
+        def read(stream):
+            told.append(stream.until(lambda e, d: d["id"] == last and d["status"] == "TERMINATED"))
+        readers = [threading.Thread(target=read, args=(stream,)) for stream in streams]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(30)
+        self.assertEqual(len(told), len(streams))
+        wanted = set(ids)
+        for seen in told:
+            mine = [d for _, _, d in seen if d["id"] in wanted]
+            self.assertEqual({d["id"] for d in mine}, wanted)
+            self.assertEqual(sum(d["status"] == "TERMINATED" for d in mine), 100)
+
+    def test_a_restart_ends_the_stream_and_is_said_to_who_comes_back(self):
+        stream, _, _ = self.opened()
+        self.system.kill("standalone")
+        with self.assertRaises((StopIteration, OSError, http.client.HTTPException)):
+            while True:
+                next(stream)
+        self.system.start()
+        back, event, data = self.opened("", stream.last)
+        self.assertEqual((event, data), ("reset", {"reason": "takeover"}))
+        task = self.system.submit({**sh("true"), "hold": True})
+        self.assertEqual(back.until(lambda e, d: e == "task")[-1][2]["id"], task)
+        # An orderly end is said; a stop does not wait for its watchers.
+        ending = threading.Thread(target=self.system.kill, args=("standalone", signal.SIGTERM))
+        ending.start()
+        _, event, data = next(s for s in back if s[1] == "end")
+        self.assertIn(data["reason"], ("stopping", "not_active"))
+        ending.join(20)
+        self.assertFalse(self.system.running("standalone"))
+        self.system.start()
+
+
+class Follow(SharedCase):
+    @classmethod
+    def make(cls):
+        return Standalone(runners=2, heartbeat="1s")
+
+    def follow(self, task, query=""):
+        """The whole of a followed output; fails if it was cut."""
+        connection = http.client.HTTPConnection(self.system.rest.addresses[0], timeout=30)
+        self.addCleanup(connection.close)
+        connection.request("GET", f"/api/v1/tasks/{task}/logs?follow=true{query}",
+                           headers={"Authorization": f"Bearer {self.system.token}"})
+        reply = connection.getresponse()
+        self.assertEqual(reply.status, 200)
+        return reply
+
+    def test_an_output_is_followed_while_it_grows_and_over_a_retry(self):
+        # Followed from before the first attempt on: each byte once, as it is written.
+        gate = self.system.file("gate")
+        task = self.system.submit({**sh(
+            f"echo try $BATON_ATTEMPT; while [ ! -e {gate} ]; do sleep 0.05; done; "
+            "for i in 1 2 3; do echo $i; sleep 0.1; done; [ $BATON_ATTEMPT = 2 ]"), "hold": True,
+            "retry": {"max": 1, "delay": "100ms"}})
+        reply = self.follow(task)
+        self.system.rest.act(task, "release")
+        self.assertEqual(reply.readline(), b"try 1\n")
+        with open(gate, "w"):  # The first line came while the attempt ran.
+            pass
+        self.assertEqual(reply.read(), b"1\n2\n3\ntry 2\n1\n2\n3\n")
+        self.assertEqual(self.system.rest.task(task)["status"], "FINISHED")
+        # One attempt alone, from a byte on.
+        self.assertEqual(self.follow(task, "&attempt=1&offset=6").read(), b"1\n2\n3\n")
+        self.assertEqual(self.follow(task, "&tail=1").read(), b"3\n")
+        self.assertEqual(self.follow(task, "&stream=stderr").read(), b"")
+
+    def test_much_output_is_followed_whole(self):
+        task = self.system.submit(sh("seq 1 200000; echo end >&2"))
+        wanted = "".join(f"{i}\n" for i in range(1, 200001)).encode()
+        self.assertEqual(self.follow(task).read(), wanted)
+        self.assertEqual(self.follow(task, "&stream=stderr").read(), b"end\n")
+
+    def test_the_verb_follows_to_the_end(self):
+        task = self.system.submit(sh("echo one; sleep 0.5; echo two; echo three >&2"))
+        done = subprocess.run(
+            [PROGRAM, "task", "logs", task, "--follow"], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30,
+            env=environment_of(None, {"BATON_MASTERS": self.system.rest.addresses[0],
+                                      "BATON_TOKEN": self.system.token}))
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, b"one\ntwo\n", b"three\n"))
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "master/api/group_port.h"
 #include "master/api/audit_port.h"
+#include "master/api/group_port.h"
 #include "master/api/ports.h"
 #include "master/api/watch_port.h"
 

@@ -236,17 +236,53 @@ TEST_F(LogProxyTest, PathsCanNotBeSmuggledToTheWorker) {
 // Ranges that make no sense, and what this version can't do, are refused by name.
 TEST_F(LogProxyTest, BadRangesAreRefused) {
   const std::vector<std::pair<const char*, const char*>> bad = {
-      {"offset=-1", "offset"},     {"offset=x", "offset"},    {"limit=0", "limit"},
-      {"limit=1048577", "limit"},  {"tail=0", "tail"},        {"tail=10001", "tail"},
-      {"tail=1&offset=0", "tail"}, {"attempt=0", "attempt"},  {"attempt=99999999999", "attempt"},
-      {"stream=both", "stream"},   {"follow=maybe", "follow"}};
+      {"offset=-1", "offset"},
+      {"offset=x", "offset"},
+      {"limit=0", "limit"},
+      {"limit=1048577", "limit"},
+      {"tail=0", "tail"},
+      {"tail=10001", "tail"},
+      {"tail=1&offset=0", "tail"},
+      {"attempt=0", "attempt"},
+      {"attempt=99999999999", "attempt"},
+      {"stream=both", "stream"},
+      {"follow=maybe", "follow"},
+      {"follow=true&limit=5", "limit"},
+      {"follow=true&tail=2&offset=1", "tail"}};
   for (const auto& [query, field] : bad) {
     SCOPED_TRACE(query);
     expectProblem(get(std::string("/api/v1/tasks/7/logs?").append(query)), 400, "invalid_argument",
                   field);
   }
-  expectProblem(get("/api/v1/tasks/7/logs?follow=true"), 400, "unsupported", "follow");
   EXPECT_TRUE(worker_.asked().empty());
+}
+
+// What has ended is given whole, from a byte on or its last lines, and the answer ends.
+TEST_F(LogProxyTest, AnEndedTaskIsFollowedToItsEnd) {
+  for (AttemptRecord& record : tasks_.tries[7]) record.status = AttemptStatus::Finished;
+  tasks_.known[7].record.state.status = TaskStatus::Finished;
+  const auto whole = get("/api/v1/tasks/7/logs?follow=true");
+  EXPECT_EQ(whole.status, 200) << whole.body;
+  EXPECT_EQ(whole.body, "one\ntwo\nthree\n");
+  EXPECT_EQ(whole.headers.get("X-Baton-Attempt"), "2");
+  EXPECT_EQ(whole.headers.get("X-Content-Type-Options"), "nosniff");
+  EXPECT_EQ(get("/api/v1/tasks/7/logs?follow=true&offset=8").body, "three\n");
+  const auto tail = get("/api/v1/tasks/7/logs?follow=true&tail=2");
+  EXPECT_EQ(tail.body, "two\nthree\n");
+  EXPECT_EQ(tail.headers.get("X-Baton-Log-Offset"), "4");
+  EXPECT_EQ(get("/api/v1/tasks/7/logs?follow=true&attempt=1").body, "one\ntwo\nthree\n");
+  expectProblem(get("/api/v1/tasks/7/logs?follow=true&attempt=3"), 404, "not_found");
+  expectProblem(get("/api/v1/tasks/9/logs?follow=true"), 404, "not_found");
+  // Nothing has been tried yet, and nothing will be.
+  tasks_.known[8].record.state.status = TaskStatus::Terminated;
+  const auto none = get("/api/v1/tasks/8/logs?follow=true");
+  EXPECT_EQ(none.status, 200);
+  EXPECT_EQ(none.body, "");
+  expectProblem(get("/api/v1/tasks/8/logs?follow=true&offset=5"), 400, "invalid_argument",
+                "offset");
+  worker_.status = 404;
+  tasks_.tries[7][1].stdout_bytes = 14;
+  expectProblem(get("/api/v1/tasks/7/logs?follow=true"), 404, "not_found");
 }
 
 // A row with an address that is none is our fault; nothing is called.

@@ -37,7 +37,7 @@ class WebTest : public ::testing::Test {
   }
 
   Ports ports() {
-    return {tasks_,  heartbeats_, hosts_, cluster_,   callbacks_, groups_,
+    return {tasks_, heartbeats_, hosts_,  cluster_,   callbacks_, groups_,
             flows_, runs_,       events_, calendars_, audit_,     watch_};
   }
 
