@@ -6,6 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/model/host_records.h"
+#include "common/model/limit_records.h"
 #include "common/model/records.h"
 #include "dao/sql_session.h"
 

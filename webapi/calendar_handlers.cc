@@ -60,7 +60,7 @@ Result<CalendarApply> readCalendarApply(const Call& call) {
   reader.boolean("dry_run", apply.dry_run);
   RETURN_IF_ERROR(reader.finish());
   RETURN_IF_ERROR(readPreconditions(call.request(), apply.if_version));
-  apply.request.principal = kClientPrincipal;
+  apply.request = requesterOf(call);
   return apply;
 }
 
@@ -141,9 +141,7 @@ void CalendarHandlers::apply(const Call& call) {
 void CalendarHandlers::remove(const Call& call) {
   auto name = calendarNameOf(call);
   if (!name.ok()) return call.fail(name.error());
-  master::api::Request request;
-  request.principal = kClientPrincipal;
-  calendars_.remove(std::move(*name), std::move(request), [call](Result<CalendarView> view) {
+  calendars_.remove(std::move(*name), requesterOf(call), [call](Result<CalendarView> view) {
     if (!view.ok()) return call.fail(view.error());
     call.replyJson(calendarToJson(*view, false));
   });

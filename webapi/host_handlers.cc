@@ -5,6 +5,7 @@
 #include "common/base/json.h"
 #include "common/model/task_rules.h"
 #include "webapi/cluster_json.h"
+#include "webapi/request_key.h"
 #include "webapi/task_handlers.h"
 
 namespace baton::webapi {
@@ -118,6 +119,7 @@ void HostHandlers::bindTo(Router& router) {
 void HostHandlers::change(const Call& call, HostChange::Verb verb) {
   HostChange change;
   change.verb = verb;
+  change.request = requesterOf(call);
   auto name = readHostName(call);
   if (!name.ok()) return call.fail(name.error());
   change.host = std::move(*name);
@@ -149,6 +151,7 @@ void HostHandlers::getPolicy(const Call& call) {
 void HostHandlers::setPolicy(const Call& call) {
   auto change = readPolicy(call.request());
   if (!change.ok()) return call.fail(change.error());
+  change->request = requesterOf(call);
   hosts_.setPolicy(std::move(*change), [call](const Result<HostPolicy>& policy) {
     if (!policy.ok()) return call.fail(policy.error());
     call.replyJson(hostPolicyToJson(*policy));

@@ -1,6 +1,7 @@
 #include "webapi/limit_handlers.h"
 
 #include "common/base/json.h"
+#include "webapi/request_key.h"
 #include "webapi/task_handlers.h"
 #include "webapi/task_json.h"
 
@@ -224,6 +225,7 @@ void LimitHandlers::degrade(const Call& call) {
 }
 
 void LimitHandlers::change(const Call& call, LimitChange change) {
+  change.request = requesterOf(call);
   groups_.changeLimit(std::move(change), [call](const Result<LimitView>& view) {
     if (!view.ok()) return call.fail(view.error());
     call.replyJson(limitToJson(*view));

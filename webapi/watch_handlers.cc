@@ -163,7 +163,8 @@ void WatchHandlers::next(const WatcherRef& watcher, net::BodyDone done) {
   std::unique_lock lock(mutex_);
   if (stopping_) {
     lock.unlock();
-    return done(std::string());
+    watcher->done = std::move(done);
+    return sayGoodbye({watcher});
   }
   watcher->done = std::move(done);
   waiting_.push_back(watcher);

@@ -33,6 +33,7 @@ struct LimitChange {
   };
   What what = What::Replace;
   LimitRecord record = {};
+  Request request = {};
 };
 
 class GroupPort {

@@ -11,6 +11,7 @@
 #include "common/model/records.h"
 #include "common/model/task_spec.h"
 #include "common/protocol/heartbeat.h"
+#include "master/api/request.h"
 
 // What the web API may ask about runners and hosts, and what operators may say of hosts; see
 // ports.h for threads.
@@ -56,6 +57,7 @@ struct HostChange {
   std::string host;
   std::string reason;                                        // Of drain, exclude and include.
   std::map<std::string, std::optional<std::string>> labels;  // Of label; nothing: removed.
+  Request request = {};
 };
 
 // Switches of the whole cluster about hosts.
@@ -69,6 +71,7 @@ struct HostPolicy {
 struct HostPolicyChange {
   std::optional<bool> white_list;
   std::optional<std::string> min_version;  // Empty: any will do.
+  Request request = {};
 };
 
 class HostPort {

@@ -13,6 +13,7 @@
 #include "common/model/task_spec.h"
 #include "common/protocol/heartbeat.h"
 #include "master/api/host_port.h"
+#include "master/api/request.h"
 
 // What the web API may ask of the master. Commands are asynchronous: the callback comes on some
 // thread, after what it says is durable. Queries block (database reads): pool threads only.
@@ -21,15 +22,6 @@ namespace baton::master::api {
 
 template <typename T>
 using Callback = std::function<void(Result<T>)>;
-
-// Who asks, and whether it was asked before.
-struct Request {
-  std::string principal;
-  std::string idempotency_key = {};  // Empty: none.
-  std::string request_hash = {};     // SHA-256 of address and body.
-  std::string remote = {};           // Address of the other end.
-  std::string request_id = {};
-};
 
 // A task as read: the row, and why it waits.
 struct TaskView {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/log.h"
+#include "master/state/audit.h"
 
 namespace baton::master {
 namespace {
@@ -51,7 +52,17 @@ void CalendarCommands::apply(const api::CalendarApply& request, flow::ParsedCale
                              const api::Callback<api::CalendarApplied>& done) {
   if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
   Operation operation;
+  const std::string name = parsed.calendar->name;
+  Audit audit = request.dry_run
+                    ? Audit::none()
+                    : Audit(request.request, context_.clock.wallNow(), "calendar.apply", name);
+  const auto before = flows_.calendars.find(name);
+  if (before != nullptr && !before->record.deleted) {
+    audit.setBefore({{"version", before->record.version}});
+  }
   auto applied = apply(operation, request, parsed);
+  if (applied.ok()) audit.setAfter({{"version", applied->calendar.record.version}});
+  audit.putInto(operation, applied.status());
   operation.then([done, applied = std::move(applied)] { done(applied); });
   context_.writer.submit(std::move(operation));
 }
@@ -109,7 +120,9 @@ void CalendarCommands::remove(const std::string& name, const api::Request& reque
                               const api::Callback<api::CalendarView>& done) {
   if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
   Operation operation;
+  Audit audit(request, context_.clock.wallNow(), "calendar.delete", name);
   auto removed = remove(operation, name, request.principal);
+  audit.putInto(operation, removed.status());
   operation.then([done, removed = std::move(removed)] { done(removed); });
   context_.writer.submit(std::move(operation));
 }

@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "common/base/version_number.h"
 #include "master/host/host_standing.h"
+#include "master/state/audit.h"
 
 namespace baton::master {
 namespace {
@@ -28,6 +29,14 @@ std::string_view nameOf(Verb verb) {
       return "label";
   }
   return "";
+}
+
+// What the audit says of it: not the values of labels.
+Json paramsOf(const api::HostChange& change) {
+  Json params = Json::object();
+  if (!change.reason.empty()) params["reason"] = change.reason;
+  if (!change.labels.empty()) params["labels"] = auditNames(change.labels);
+  return params;
 }
 
 HostRecord blank(const std::string& name) {
@@ -176,6 +185,9 @@ void HostCommands::change(const api::HostChange& change,
                           api::Callback<std::vector<api::HostView>> done) {
   if (const Status ready = accepts(); !ready.ok()) return done(ready.error());
   Operation operation;
+  Audit audit(change.request, context_.clock.wallNow(), fmt::format("host.{}", nameOf(change.verb)),
+              change.host);
+  audit.setParams(paramsOf(change));
   std::vector<api::HostView> views;
   Status changed;
   switch (change.verb) {
@@ -196,7 +208,11 @@ void HostCommands::change(const api::HostChange& change,
       changed = unregister(operation, change.host);
       break;
   }
-  if (!changed.ok()) return done(changed.error());
+  audit.putInto(operation, changed);
+  if (!changed.ok()) {
+    operation.then([done = std::move(done), error = changed.error()] { done(error); });
+    return context_.writer.submit(std::move(operation));
+  }
   if (change.verb != Verb::Unregister) views = registry_.hostViews(change.host);
   logInfo("host_command", field("host", change.host), field("command", nameOf(change.verb)),
           field("reason", change.reason), field("epoch", context_.epoch()));
@@ -226,6 +242,11 @@ void HostCommands::setPolicy(const api::HostPolicyChange& change,
               "min_version"));
   }
   Operation operation;
+  Audit audit(change.request, context_.clock.wallNow(), "host.policy", "cluster");
+  Json params = Json::object();
+  if (change.white_list) params["white_list"] = *change.white_list;
+  if (change.min_version) params["min_version"] = version;
+  audit.setParams(params);
   const auto set = [&](std::string_view name, std::string value) {
     const SettingRecord setting{std::string(name), std::move(value)};
     live_.host_rules.store(setting);
@@ -237,6 +258,7 @@ void HostCommands::setPolicy(const api::HostPolicyChange& change,
   if (change.min_version) set(kSettingMinVersion, version);
   for (auto& [id, worker] : live_.workers) registry_.applyRules(worker);
   registry_.notePresence();
+  audit.putInto(operation, {});
   operation.then([done = std::move(done), policy = policy()] { done(policy); });
   context_.writer.submit(std::move(operation));
 }

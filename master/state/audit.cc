@@ -44,4 +44,12 @@ Json auditFacts(const FlowRecord& flow) {
   return {{"version", flow.version}, {"online", flow.online}};
 }
 
+Json auditFacts(const LimitRecord& limit) {
+  Json facts = Json::object();
+  if (limit.max) facts["limit"] = *limit.max;
+  if (limit.min_priority) facts["min_priority"] = toString(*limit.min_priority);
+  if (!limit.window.empty()) facts["window"] = limit.window + " " + limit.time_zone;
+  return facts;
+}
+
 }  // namespace baton::master

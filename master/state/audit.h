@@ -6,6 +6,7 @@
 #include "common/base/json.h"
 #include "common/model/audit_record.h"
 #include "common/model/flow_records.h"
+#include "common/model/limit_records.h"
 #include "common/model/records.h"
 #include "master/api/ports.h"
 #include "master/state/operation.h"
@@ -43,6 +44,7 @@ class Audit {
 Json auditFacts(const TaskState& task);
 Json auditFacts(const RunState& run);
 Json auditFacts(const FlowRecord& flow);
+Json auditFacts(const LimitRecord& limit);
 // The names of parameters, at most 50 of them.
 template <typename Map>
 Json auditNames(const Map& map) {

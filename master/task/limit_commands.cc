@@ -5,6 +5,7 @@
 #include "common/base/json.h"
 #include "common/base/log.h"
 #include "common/model/task_rules.h"
+#include "master/state/audit.h"
 
 namespace baton::master {
 namespace {
@@ -127,6 +128,11 @@ void LimitCommands::change(const api::LimitChange& change, api::Callback<api::Li
     if (change.what == What::MinPriority) row->min_priority = change.record.min_priority;
   }
   Operation operation;
+  Audit audit(change.request, context_.clock.wallNow(),
+              change.what == What::Remove ? "limit.remove" : "limit.set",
+              kind == LimitKind::Cluster ? "cluster" : fmt::format("{} {}", toString(kind), name));
+  if (const auto before = rowOf(kind, name)) audit.setBefore(auditFacts(*before));
+  if (row) audit.setAfter(auditFacts(*row));
   if (row) {
     if (const Status fits = check(*row); !fits.ok()) return done(fits.error());
     row->changed_at = context_.clock.wallNow();
@@ -139,6 +145,7 @@ void LimitCommands::change(const api::LimitChange& change, api::Callback<api::Li
   }
   // One row's changes stay in their order whatever becomes of a batch.
   operation.touchRunner(fmt::format("limit\n{}\n{}", toString(kind), name));
+  audit.putInto(operation, {});
   apply(kind, name, row);
   if (row) shown = view(kind, name);
   logInfo("limit_changed", field("kind", toString(kind)), field("name", name),

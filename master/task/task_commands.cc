@@ -62,11 +62,13 @@ void TaskCommands::submit(api::Submission submission, BootTime looked_up_at,
     // At once: behind the writer it would wait for the very database that it tells about.
     return done(admitted.error());
   }
-  if (const Status fit = checkGroups(submission); !fit.ok()) return answer(fit.error());
+  if (const Status fit = checkGroups(submission); !fit.ok()) {
+    return answer(Audit::none(), fit.error());
+  }
   std::vector<const LiveTask*> tasks;
   tasks.reserve(submission.tasks.size());
   for (TaskSpec& spec : submission.tasks) {
-    spec.policy.scope.user = submission.principal;
+    spec.policy.scope.user = request.principal;
     tasks.push_back(&engine_.submit(operation, spec));
   }
   refillIds();

@@ -14,7 +14,8 @@
 
 #include "dao/database.h"
 #include "tests/support/fake_epoch_store.h"
-#include "tests/support/fake_limit_rows.h"
+#include "tests/support/fake_flow_reader.h"
+#include "tests/support/fake_rows.h"
 
 namespace baton::test {
 
@@ -29,16 +30,7 @@ class FakeDatabase final : public dao::Database {
   }
 
  public:
-  struct Rows : FakeFlowTables {
-    std::map<TaskId, TaskRecord> tasks;
-    std::map<std::pair<TaskId, int32_t>, AttemptRecord> attempts;
-    std::map<std::string, RunnerRecord> runners;
-    std::map<uint64_t, OutboxRecord> outbox;
-    std::map<std::pair<std::string, std::string>, IdempotencyRecord> idempotency;
-    std::map<std::string, uint64_t> counters;
-    FakeHostRows host;
-    FakeLimitTable limits;
-  };
+  using Rows = FakeRows;
   // What happens to one call of the writer.
   enum class Point : uint8_t {
     Begin,

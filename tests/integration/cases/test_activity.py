@@ -22,6 +22,11 @@ AUDITED = {
     "stopRun": "run.stop", "pauseRun": "run.pause", "resumeRun": "run.resume",
     "rerunRun": "run.rerun", "skipRun": "run.skip", "forceSuccessRun": "run.force-success",
     "setRunPriority": "run.priority", "runMissed": "missed.run", "sendEvent": "event.send",
+    "applyCalendar": "calendar.apply", "deleteCalendar": "calendar.delete",
+    "drainHost": "host.drain", "excludeHost": "host.exclude", "includeHost": "host.include",
+    "labelHost": "host.label", "unregisterHost": "host.unregister", "setHostPolicy": "host.policy",
+    "putGroup": "limit.set", "deleteGroup": "limit.remove", "putLimit": "limit.set",
+    "deleteLimit": "limit.remove", "setClusterLimit": "limit.set", "degrade": "limit.set",
     "heartbeat": None, "verify": None, "validateFlow": None,
 }
 SECRET = "hush-5521"
@@ -132,9 +137,30 @@ class Audit(SharedCase):
                       {"name": "e", "key": "k", "data": {"token": SECRET}}, "event.send")
         self.assertEqual(row["params"], {"key": "k", "data": ["token"]})
         done("DELETE", "/api/v1/flows/f", None, "flow.delete")
+        self.steer(done)
         # A missed instant needs a schedule that was not served; the unit tests have one.
         self.assertEqual(seen | {"missed.run"}, set(AUDITED.values()) - {None})
         self.assertNotIn(SECRET, json.dumps(self.rows()))
+
+    def steer(self, done):
+        """Orders about hosts, limits and calendars."""
+        host = "/api/v1/hosts/elsewhere"
+        done("POST", f"{host}/exclude", {"reason": "disk"}, "host.exclude")
+        done("POST", f"{host}/labels", {"labels": {"pool": SECRET}}, "host.label")
+        done("POST", f"{host}/drain", {}, "host.drain")
+        done("POST", f"{host}/include", {}, "host.include")
+        done("POST", f"{host}/unregister", None, "host.unregister")
+        done("POST", "/api/v1/hosts/policy", {"white_list": False}, "host.policy")
+        done("PUT", "/api/v1/groups/g", {"limit": 2}, "limit.set")
+        done("DELETE", "/api/v1/groups/g", None, "limit.remove")
+        done("PUT", "/api/v1/limits/flow/f", {"limit": 2}, "limit.set")
+        done("DELETE", "/api/v1/limits/flow/f", None, "limit.remove")
+        _, row = done("POST", "/api/v1/cluster/limit", {"running_max": 99}, "limit.set")
+        self.assertEqual((row["object"], row["after"]), ("cluster", {"limit": 99}))
+        done("POST", "/api/v1/cluster/degrade", {"min_priority": None}, "limit.set")
+        _, row = done("PUT", "/api/v1/calendars/c", {"calendar": "c"}, "calendar.apply")
+        self.assertEqual(row["after"], {"version": 1})
+        done("DELETE", "/api/v1/calendars/c", None, "calendar.delete")
 
     def test_refusals_by_state_are_kept_and_other_errors_are_not(self):
         task = self.run_task(sh("true"))

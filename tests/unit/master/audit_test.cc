@@ -258,5 +258,82 @@ TEST_F(AuditTest, NamesOfParametersAreBounded) {
   EXPECT_LT(dumpJson(names).size(), 5'000U);
 }
 
+TEST_F(AuditTest, OrdersOfHostsLimitsAndCalendarsLeaveRows) {
+  // Aim: what steers the cluster is as accountable as what steers one task.
+  using master::api::HostChange;
+  using master::api::HostView;
+  using Hosts = std::vector<HostView>;
+  HostChange host;
+  host.verb = HostChange::Verb::Exclude;
+  host.host = "h1";
+  host.reason = "disk";
+  host.request = requester();
+  const auto exclude = [&] {
+    return ask<Hosts>([&](auto done) { rig_->host_commands.change(host, done); });
+  };
+  EXPECT_TRUE(exclude().ok());
+  AuditRecord row = one();
+  EXPECT_EQ(row.action + " " + row.object, "host.exclude h1");
+  EXPECT_EQ(row.params, R"({"reason":"disk"})");
+  // The same again changes nothing.
+  EXPECT_TRUE(exclude().ok());
+  EXPECT_TRUE(news().empty());
+  master::api::HostPolicyChange policy;
+  policy.white_list = true;
+  policy.request = requester();
+  EXPECT_TRUE(ask<master::api::HostPolicy>([&](auto done) {
+                rig_->host_commands.setPolicy(policy, done);
+              }).ok());
+  row = one();
+  EXPECT_EQ(row.action + " " + row.params, R"(host.policy {"white_list":true})");
+
+  using master::api::LimitChange;
+  LimitChange limit;
+  limit.record.kind = LimitKind::Group;
+  limit.record.name = "g";
+  limit.record.max = 3;
+  limit.request = requester();
+  const auto change = [&](LimitChange::What what) {
+    limit.what = what;
+    EXPECT_TRUE(
+        ask<master::api::LimitView>([&](auto done) { rig_->limits.change(limit, done); }).ok());
+    return one();
+  };
+  row = change(LimitChange::What::Replace);
+  EXPECT_EQ(row.action + " " + row.object, "limit.set group g");
+  EXPECT_EQ(row.after, R"({"limit":3})");
+  limit.record.max = 4;
+  EXPECT_EQ(change(LimitChange::What::Max).before, R"({"limit":3})");
+  row = change(LimitChange::What::Remove);
+  EXPECT_EQ(row.action + " " + row.before, R"(limit.remove {"limit":4})");
+
+  using master::api::CalendarApplied;
+  using master::api::CalendarView;
+  master::api::CalendarApply calendar;
+  calendar.text = "calendar: De";
+  calendar.request = requester();
+  EXPECT_TRUE(ask<CalendarApplied>([&](auto done) {
+                rig_->calendar_commands.apply(calendar, flow::parseCalendar("", calendar.text),
+                                              done);
+              }).ok());
+  row = one();
+  EXPECT_EQ(row.action + " " + row.object, "calendar.apply De");
+  EXPECT_EQ(row.after, R"({"version":1})");
+  applyAs(
+      "{flow: F, schedule: {cron: '0 2 * * *', timezone: UTC, calendar: de}, "
+      "tasks: {a: {noop: true}}}");
+  one();
+  const auto remove = [&] {
+    return ask<CalendarView>(
+               [&](auto done) { rig_->calendar_commands.remove("De", requester(), done); })
+        .ok();
+  };
+  EXPECT_FALSE(remove());
+  row = one();
+  EXPECT_TRUE(row.refused);
+  EXPECT_EQ(row.action, "calendar.delete");
+  EXPECT_NE(row.detail.find("is followed by F"), std::string::npos) << row.detail;
+}
+
 }  // namespace
 }  // namespace baton::test

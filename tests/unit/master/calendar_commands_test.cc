@@ -116,7 +116,7 @@ TEST_F(CalendarCommandsTest, ACalendarThatIsFollowedStays) {
   for (int i = 0; i < 7; ++i) {
     const std::string name = "F" + std::to_string(i);
     EXPECT_TRUE(ask<master::api::FlowView>([&](auto done) {
-                  rig_->flow_commands.remove(name, done);
+                  rig_->flow_commands.remove(name, requester(), done);
                 }).ok());
   }
   EXPECT_TRUE(removeCalendar("de").ok());

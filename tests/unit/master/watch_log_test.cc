@@ -199,7 +199,7 @@ TEST_F(WatchTest, RunsAndTheirTasksNameTheirFlow) {
   end();
   const auto ended = news(by_kind);
   ASSERT_FALSE(ended.empty());
-  EXPECT_EQ(ended.front(), fmt::format("run {} FINISHED{}", run.state.id, of));
+  EXPECT_EQ(ended.back(), fmt::format("run {} FINISHED{}", run.state.id, of));
 }
 
 TEST_F(WatchTest, NothingIsToldThatDidNotBecomeDurable) {
