@@ -5,9 +5,9 @@
 #include <map>
 #include <optional>
 
-#include "cli/confirm.h"
 #include "cli/exit_code.h"
 #include "cli/flow_verbs.h"
+#include "cli/stored_definition.h"
 #include "common/model/ids.h"
 #include "flow/calendar/calendar_spec.h"
 #include "flow/calendar/ical_import.h"
@@ -196,24 +196,7 @@ int calendarList(Session& session, const PageOptions& options) {
 }
 
 int calendarGet(Session& session, const std::string& name) {
-  webapi::ApiRequest request;
-  request.target = calendarPath(name);
-  if (session.format() == Format::Yaml) request.accept = "application/yaml";
-  const auto reply = session.api().call(request);
-  if (!reply.ok()) return session.fail(reply.error());
-  if (session.format() == Format::Yaml) {
-    session.out() << reply->body;
-    if (!reply->body.ends_with('\n')) session.out() << "\n";
-    return kExitOk;
-  }
-  const auto calendar = reply->json();
-  if (!calendar.ok()) return session.fail(calendar.error());
-  if (session.format() == Format::Json) {
-    session.printObject(*calendar);
-  } else {
-    printFacts(session.out(), calendarFacts(*calendar));
-  }
-  return kExitOk;
+  return showStored(session, calendarPath(name), calendarFacts);
 }
 
 int calendarApply(Surroundings& surroundings, Session& session,
@@ -290,26 +273,7 @@ int calendarImport(Surroundings& surroundings, Session& session,
 }
 
 int calendarDelete(Session& session, const std::string& name, bool yes) {
-  const auto wanted =
-      confirmed(session, yes, fmt::format("calendar {} is to be deleted", truncateUtf8(name, 80)),
-                fmt::format("Delete calendar {}?", printable(name)));
-  if (!wanted.ok()) return session.fail(wanted.error());
-  if (!*wanted) {
-    session.err() << "baton: not deleted\n";
-    return kExitFailure;
-  }
-  webapi::ApiRequest request;
-  request.method = "DELETE";
-  request.target = calendarPath(name);
-  // After a lost answer a repeat would say that there is no such calendar.
-  request.repeatable = false;
-  const auto reply = session.api().call(request);
-  if (!reply.ok()) return session.fail(reply.error());
-  const auto calendar = reply->json();
-  if (!calendar.ok()) return session.fail(calendar.error());
-  session.printLine(fmt::format("calendar {} deleted", printable(memberText(*calendar, "name"))),
-                    *calendar);
-  return kExitOk;
+  return deleteStored(session, calendarPath(name), "calendar", name, "", yes);
 }
 
 }  // namespace baton::cli

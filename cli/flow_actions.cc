@@ -1,10 +1,10 @@
 #include "cli/flow_actions.h"
 
-#include "cli/confirm.h"
 #include "cli/exit_code.h"
 #include "cli/flow_queries.h"
 #include "cli/options.h"
 #include "cli/run_wait.h"
+#include "cli/stored_definition.h"
 #include "common/base/duration_text.h"
 
 namespace baton::cli {
@@ -27,26 +27,8 @@ int flowSetOnline(Session& session, const std::vector<std::string>& names, bool 
 }
 
 int flowDelete(Session& session, const std::string& name, bool yes) {
-  const auto wanted =
-      confirmed(session, yes, fmt::format("flow {} is to be deleted", truncateUtf8(name, 80)),
-                fmt::format("Delete flow {} with its schedule, and stop its runs that wait or run?",
-                            printable(name)));
-  if (!wanted.ok()) return session.fail(wanted.error());
-  if (!*wanted) {
-    session.err() << "baton: not deleted\n";
-    return kExitFailure;
-  }
-  webapi::ApiRequest request;
-  request.method = "DELETE";
-  request.target = flowPath(name);
-  // After a lost answer a repeat would say that there is no such flow.
-  request.repeatable = false;
-  const auto reply = session.api().call(request);
-  if (!reply.ok()) return session.fail(reply.error());
-  const auto flow = reply->json();
-  if (!flow.ok()) return session.fail(flow.error());
-  session.printLine(printable(fmt::format("flow {} deleted", memberText(*flow, "name"))), *flow);
-  return kExitOk;
+  return deleteStored(session, flowPath(name), "flow", name,
+                      " with its schedule, and stop its runs that wait or run", yes);
 }
 
 int flowTrigger(Session& session, const FlowTriggerOptions& options) {

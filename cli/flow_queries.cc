@@ -1,6 +1,6 @@
 #include "cli/flow_queries.h"
 
-#include "cli/exit_code.h"
+#include "cli/stored_definition.h"
 
 namespace baton::cli {
 namespace {
@@ -59,24 +59,7 @@ std::string flowPath(const std::string& name) {
 
 int flowGet(Session& session, const std::string& name, const std::string& version) {
   const std::string query = webapi::queryString({{"version", version}});
-  webapi::ApiRequest request;
-  request.target = flowPath(name) + (query.empty() ? "" : "?" + query);
-  if (session.format() == Format::Yaml) request.accept = "application/yaml";
-  const auto reply = session.api().call(request);
-  if (!reply.ok()) return session.fail(reply.error());
-  if (session.format() == Format::Yaml) {
-    session.out() << reply->body;
-    if (!reply->body.ends_with('\n')) session.out() << "\n";
-    return kExitOk;
-  }
-  const auto flow = reply->json();
-  if (!flow.ok()) return session.fail(flow.error());
-  if (session.format() == Format::Json) {
-    session.printObject(*flow);
-  } else {
-    printFacts(session.out(), flowFacts(*flow));
-  }
-  return kExitOk;
+  return showStored(session, flowPath(name) + (query.empty() ? "" : "?" + query), flowFacts);
 }
 
 int flowList(Session& session, const FlowListOptions& options) {

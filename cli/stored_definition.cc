@@ -1,0 +1,60 @@
+#include "cli/stored_definition.h"
+
+#include "cli/exit_code.h"
+
+namespace baton::cli {
+
+int showStored(Session& session, const std::string& target,
+               const std::function<Facts(const Json&)>& facts) {
+  webapi::ApiRequest request;
+  request.target = target;
+  if (session.format() == Format::Yaml) request.accept = "application/yaml";
+  const auto reply = session.api().call(request);
+  if (!reply.ok()) return session.fail(reply.error());
+  if (session.format() == Format::Yaml) {
+    session.out() << reply->body;
+    if (!reply->body.ends_with('\n')) session.out() << "\n";
+    return kExitOk;
+  }
+  const auto stored = reply->json();
+  if (!stored.ok()) return session.fail(stored.error());
+  if (session.format() == Format::Json) {
+    session.printObject(*stored);
+  } else {
+    printFacts(session.out(), facts(*stored));
+  }
+  return kExitOk;
+}
+
+int deleteStored(Session& session, const std::string& path, const std::string& noun,
+                 const std::string& name, const std::string& consequence, bool yes) {
+  if (!yes && !session.terminal()) {
+    return session.fail(
+        Error::invalidArgument("nobody can be asked whether {} {} is to be deleted; -y says yes",
+                               noun, truncateUtf8(name, 80)));
+  }
+  if (!yes) {
+    session.err() << fmt::format("Delete {} {}{}? [y/N] ", noun, printable(name), consequence)
+                  << std::flush;
+    std::string answer;
+    std::getline(session.in(), answer);
+    if (answer != "y" && answer != "Y" && answer != "yes") {
+      session.err() << "baton: not deleted\n";
+      return kExitFailure;
+    }
+  }
+  webapi::ApiRequest request;
+  request.method = "DELETE";
+  request.target = path;
+  // After a lost answer a repeat would say that there is none of that name.
+  request.repeatable = false;
+  const auto reply = session.api().call(request);
+  if (!reply.ok()) return session.fail(reply.error());
+  const auto deleted = reply->json();
+  if (!deleted.ok()) return session.fail(deleted.error());
+  session.printLine(printable(fmt::format("{} {} deleted", noun, memberText(*deleted, "name"))),
+                    *deleted);
+  return kExitOk;
+}
+
+}  // namespace baton::cli

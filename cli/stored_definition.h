@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cli/session.h"
+
+// What verbs of definitions (flows, calendars) have in common.
+namespace baton::cli {
+
+// Fetches and prints one: as YAML the text as it was stored, else what the master says of it, as
+// `facts` in a table. Returns the exit code.
+int showStored(Session& session, const std::string& target,
+               const std::function<Facts(const Json&)>& facts);
+
+// Deletes one at `path` if `yes`, or if the person at the terminal says so. `noun`: "flow"; the
+// question ends with `consequence`. Returns the exit code.
+int deleteStored(Session& session, const std::string& path, const std::string& noun,
+                 const std::string& name, const std::string& consequence, bool yes);
+
+}  // namespace baton::cli
