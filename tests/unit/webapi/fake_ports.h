@@ -258,7 +258,7 @@ class FakeWatch final : public master::api::WatchPort {
   Look look(const master::api::WatchFilter& filter, Position& at, size_t max) override {
     Look found;
     std::lock_guard lock(mutex_);
-    last_filter = filter;
+    last_filter_ = filter;
     if (at < floor_) found.end = at < begun_ ? Look::End::Takeover : Look::End::Lost;
     for (const auto& event : events_) {
       if (found.end != Look::End::Open || event->at() <= at || found.events.size() == max) continue;
@@ -290,10 +290,15 @@ class FakeWatch final : public master::api::WatchPort {
     if (news_) news_();
   }
 
-  master::api::WatchFilter last_filter;
+  // What the newest look asked for.
+  master::api::WatchFilter lastFilter() {
+    std::lock_guard lock(mutex_);
+    return last_filter_;
+  }
 
  private:
   std::mutex mutex_;
+  master::api::WatchFilter last_filter_;
   Position begun_{3, 0, 0};
   Position floor_{3, 0, 0};
   bool leading_ = true;

@@ -135,11 +135,12 @@ TEST_F(WatchApiTest, ChangesAreTold) {
 TEST_F(WatchApiTest, FiltersAreReadStrictly) {
   StreamClient client = open("?kind=task,run&task=42&run=9&flow=Big");
   client.next();
-  EXPECT_EQ(watch_.last_filter.kinds,
+  const auto filter = watch_.lastFilter();
+  EXPECT_EQ(filter.kinds,
             (std::vector<WatchEvent::Kind>{WatchEvent::Kind::Task, WatchEvent::Kind::Run}));
-  EXPECT_EQ(watch_.last_filter.task, 42U);
-  EXPECT_EQ(watch_.last_filter.run, 9U);
-  EXPECT_EQ(watch_.last_filter.flow, "big");
+  EXPECT_EQ(filter.task, 42U);
+  EXPECT_EQ(filter.run, 9U);
+  EXPECT_EQ(filter.flow, "big");
   for (const auto& [query, field] : std::vector<std::pair<std::string, std::string>>{
            {"kind=host", "kind"},
            {"task=x", "task"},
