@@ -28,8 +28,8 @@ std::string paramsText(const flow::ParamMap& params) {
   return dumpJson(json);
 }
 
-// With what it counts against. It is the same for all runs of a flow: what one of them runs is as
-// much as what another does.
+// The task's policy with what it counts against. Equal for all runs of a flow, so that they share
+// one text, and what one of them runs counts for the others.
 TaskPolicy policyOf(const LiveRun& run, const flow::TaskNode& node) {
   TaskPolicy policy = node.policy;
   if (!node.hasRunner()) return policy;
