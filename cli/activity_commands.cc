@@ -11,9 +11,11 @@ namespace {
 void addAuditList(CLI::App& audit, CommandTree& tree) {
   CLI::App* verb = audit.add_subcommand("list", "List who ordered what, the newest first");
   auto options = std::make_shared<AuditListOptions>();
-  verb->add_option("--kind", options->kind, "About tasks, runs, flows, …: task, run, flow, event");
+  verb->add_option("--kind", options->kind,
+                   "About task, run, flow, event, missed, host, limit or calendar");
   verb->add_option("--action", options->action, "Such as task.stop or flow.apply");
-  verb->add_option("--object", options->object, "Id of the task or run, or name of the flow");
+  verb->add_option("--object", options->object,
+                   "Id of a task or run; name of a flow, event, host or calendar; \"group NAME\"");
   verb->add_option("--principal", options->principal, "Who asked");
   verb->add_option("--request-id", options->request_id, "X-Request-Id of one request");
   verb->add_flag("--refused", options->refused, "Only what the state did not allow");

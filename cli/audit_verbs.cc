@@ -3,10 +3,16 @@
 namespace baton::cli {
 namespace {
 
-// What the row says beyond its action: what was asked, or why it was refused.
+// What the row says beyond its action: what was asked, and what it changed, or why it was refused.
 std::string wordsOf(const Json& row) {
-  const std::string detail = memberText(row, "detail");
-  return detail.empty() ? memberText(row, "params") : detail;
+  std::string words = memberText(row, "detail");
+  if (!words.empty()) return words;
+  words = memberText(row, "params");
+  const std::string before = memberText(row, "before");
+  const std::string after = memberText(row, "after");
+  if (before.empty() && after.empty()) return words;
+  words += words.empty() ? "" : " ";
+  return words + (before.empty() ? "" : before + " ") + "-> " + (after.empty() ? "gone" : after);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ Facts flowFacts(const Json& flow) {
                  {"state", state},
                  {"schedule", memberText(flow, "schedule")},
                  {"next", memberText(flow, "next_at")},
-                 {"last instant", memberText(flow, "last_instant")},
+                 {"dealt with up to", memberText(flow, "last_instant")},
                  {"last success", memberText(flow, "last_success")},
                  {"live runs", memberText(flow, "live_runs")},
                  {"created", memberText(flow, "created_at")}};
@@ -44,7 +44,11 @@ Facts flowFacts(const Json& flow) {
   // What comes next by the definition says more than the next alone, and is known offline too.
   const bool online = state.starts_with("online");
   auto at = facts.begin() + 4;
-  *at = {online ? "next" : "next if online", instants->front().get<std::string>()};
+  if (newest != memberText(flow, "version")) {
+    at = facts.insert(at + 1, {"by this version", instants->front().get<std::string>()});
+  } else {
+    *at = {online ? "next" : "next if online", instants->front().get<std::string>()};
+  }
   for (size_t i = 1; i < instants->size(); ++i) {
     at = facts.insert(at + 1, {"", (*instants)[i].get<std::string>()});
   }

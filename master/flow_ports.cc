@@ -302,8 +302,9 @@ Result<api::Explanation> FlowPorts::explainRun(RunId id) {
         fmt::format("it is task {} of run {}", record.parent_task, record.parent_run));
   }
   if (state.reason != RunReason::None || !state.reason_text.empty()) {
-    out.reasons.push_back(fmt::format("{}{}{}", toString(state.reason),
-                                      state.reason_text.empty() ? "" : ": ", state.reason_text));
+    const std::string_view code = toString(state.reason);
+    out.reasons.push_back(fmt::format(
+        "{}{}{}", code, code.empty() || state.reason_text.empty() ? "" : ": ", state.reason_text));
   }
   if (state.late) {
     out.reasons.push_back(fmt::format("it was not done at {}", formatRfc3339(state.due_at)));

@@ -38,6 +38,8 @@ struct LimitRecord {
   std::optional<Priority> min_priority = {};
   std::string description = {};
   WallTime changed_at{};
+
+  bool operator==(const LimitRecord&) const = default;
 };
 
 // Which limits a task counts against; empty members: none of that kind.

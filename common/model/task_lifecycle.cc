@@ -33,7 +33,7 @@ std::string_view toString(TaskEvent event) {
 Result<TaskStatus> nextTaskStatus(TaskStatus from, TaskEvent on) {
   const auto next = nextState(lifecycle::kTaskMoves, from, on);
   if (!next) {
-    return Error::conflict("a task that is {} can't take the event {}", toString(from),
+    return Error::conflict("a task that is {} can't take the order {}", toString(from),
                            toString(on));
   }
   return *next;

@@ -141,7 +141,8 @@ Result<IcalDays> readIcal(std::string_view text, const IcalQuestion& question) {
   const std::string whole(text.substr(0, text.find('\0')));
   const Component root(is_calendar ? icalparser_parse_string(whole.c_str()) : nullptr);
   if (root == nullptr) {
-    return Error::invalidArgument("this is no iCalendar, expected BEGIN:VCALENDAR");
+    return Error::invalidArgument(
+        "this is no whole iCalendar, expected BEGIN:VCALENDAR … END:VCALENDAR");
   }
   std::set<std::pair<std::string, CivilDay>> changed;
   eachEvent(root.get(), [&](icalcomponent* event) {

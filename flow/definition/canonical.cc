@@ -251,15 +251,20 @@ Json canonicalJson(const FlowSpec& flow) {
 std::string scheduleText(const FlowSpec& flow) {
   if (!flow.schedule) return {};
   const ScheduleSpec& schedule = *flow.schedule;
+  std::string text;
   switch (schedule.kind) {
     case ScheduleSpec::Kind::Cron:
-      return fmt::format("cron {} {}", schedule.cron, flow.timezone);
+      text = fmt::format("cron {} {}", schedule.cron, flow.timezone);
+      break;
     case ScheduleSpec::Kind::Every:
-      return fmt::format("every {}", formatDuration(schedule.every));
+      text = fmt::format("every {}", formatDuration(schedule.every));
+      break;
     case ScheduleSpec::Kind::At:
+      text = fmt::format("at {}", formatRfc3339(schedule.at));
       break;
   }
-  return fmt::format("at {}", formatRfc3339(schedule.at));
+  if (schedule.calendar.empty()) return text;
+  return fmt::format("{}, days off of {}: {}", text, schedule.calendar, toString(schedule.off_day));
 }
 
 std::string canonicalText(const FlowSpec& flow) { return dumpJson(canonicalJson(flow)); }

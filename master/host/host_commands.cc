@@ -90,7 +90,8 @@ Status HostCommands::say(Operation& operation, const api::HostChange& change, Ho
   }
   HostRecord record = known == nullptr ? blank(change.host) : *known;
   // The same again (as a client repeats it when an answer was lost) keeps the time.
-  if (known != nullptr && record.word == word && record.reason == change.reason) return {};
+  const bool same = known != nullptr && record.word == word;
+  if (same && (change.reason.empty() || record.reason == change.reason)) return {};
   record.word = word;
   record.reason = change.reason;
   store(operation, std::move(record));

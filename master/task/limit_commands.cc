@@ -127,6 +127,11 @@ void LimitCommands::change(const api::LimitChange& change, api::Callback<api::Li
     if (change.what == What::Max) row->max = change.record.max;
     if (change.what == What::MinPriority) row->min_priority = change.record.min_priority;
   }
+  // The same again keeps its time and leaves no row.
+  if (const auto before = rowOf(kind, name); row && before) {
+    row->changed_at = before->changed_at;
+    if (*row == *before) return done(view(kind, name));
+  }
   Operation operation;
   Audit audit(change.request, context_.clock.wallNow(),
               change.what == What::Remove ? "limit.remove" : "limit.set",

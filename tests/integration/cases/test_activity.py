@@ -157,6 +157,7 @@ class Audit(SharedCase):
         done("DELETE", "/api/v1/limits/flow/f", None, "limit.remove")
         _, row = done("POST", "/api/v1/cluster/limit", {"running_max": 99}, "limit.set")
         self.assertEqual((row["object"], row["after"]), ("cluster", {"limit": 99}))
+        done("POST", "/api/v1/cluster/degrade", {"min_priority": "low"}, "limit.set")
         done("POST", "/api/v1/cluster/degrade", {"min_priority": None}, "limit.set")
         _, row = done("PUT", "/api/v1/calendars/c", {"calendar": "c"}, "calendar.apply")
         self.assertEqual(row["after"], {"version": 1})

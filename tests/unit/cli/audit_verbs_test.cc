@@ -12,7 +12,7 @@ constexpr const char* kAuditPage =
     R"("params":{"force":true}},)"
     R"({"id":"30","at":"2026-11-29T05:00:00Z","principal":"client","remote":"10.0.0.7",)"
     R"("action":"run.rerun","object":"9","outcome":"done","detail":null,)"
-    R"("params":{"scope":"all"}}],"next_cursor":"a-1e"})";
+    R"("params":{"scope":"all"},"before":{"status":"FAILED"},"after":{"status":"RUNNING"}}],"next_cursor":"a-1e"})";
 
 class AuditVerbsTest : public testing::Test {
  protected:
@@ -26,8 +26,9 @@ class AuditVerbsTest : public testing::Test {
 TEST_F(AuditVerbsTest, ListShowsWhoOrderedWhat) {
   EXPECT_EQ(cluster_.run({"audit", "list"}), 0) << cluster_.err.str();
   const std::string text = cluster_.out.str();
-  for (const char* word : {"AT", "WHO", "FROM", "ACTION", "OBJECT", "OUTCOME", "task.stop", "42",
-                           "refused", "task 42 is FINISHED", "scope"}) {
+  for (const char* word :
+       {"AT", "WHO", "FROM", "ACTION", "OBJECT", "OUTCOME", "task.stop", "42", "refused",
+        "task 42 is FINISHED", "scope", "{\"status\":\"FAILED\"} -> {\"status\":\"RUNNING\"}"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
   }
   EXPECT_NE(cluster_.err.str().find("--cursor a-1e"), std::string::npos);

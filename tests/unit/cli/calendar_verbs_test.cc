@@ -98,7 +98,8 @@ TEST_F(CalendarVerbsTest, ImportMakesACalendar) {
             std::string::npos)
       << cluster_.err.str();
   EXPECT_EQ(cluster_.run({"calendar", "import", "new", "-"}, "rubbish"), kExitUsage);
-  EXPECT_NE(cluster_.err.str().find("standard input: this is no iCalendar"), std::string::npos)
+  EXPECT_NE(cluster_.err.str().find("standard input: this is no whole iCalendar"),
+            std::string::npos)
       << cluster_.err.str();
 }
 

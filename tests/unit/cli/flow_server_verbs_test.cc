@@ -151,13 +151,14 @@ TEST_F(FlowServerVerbsTest, GetShowsAFlow) {
   cluster_.on("GET /api/v1/flows/f", kFlow);
   EXPECT_EQ(cluster_.run({"flow", "get", "f", "--version", "2"}), 0) << cluster_.err.str();
   EXPECT_EQ(cluster_.out.str(),
-            "flow:      f\n"
-            "version:   2 (the newest is 3) by client at 2026-11-01T00:00:00Z\n"
-            "state:     online since 2026-11-02T00:00:00Z\n"
-            "schedule:  0 2 * * * UTC\n"
-            "next:      2026-11-30T02:00:00Z\n"
-            "           2026-12-01T02:00:00Z\n"
-            "live runs: 1\n");
+            "flow:            f\n"
+            "version:         2 (the newest is 3) by client at 2026-11-01T00:00:00Z\n"
+            "state:           online since 2026-11-02T00:00:00Z\n"
+            "schedule:        0 2 * * * UTC\n"
+            "next:            2026-11-30T02:00:00Z\n"
+            "by this version: 2026-11-30T02:00:00Z\n"
+            "                 2026-12-01T02:00:00Z\n"
+            "live runs:       1\n");
   EXPECT_EQ(cluster_.requests().back().target, "/api/v1/flows/f?version=2");
   EXPECT_EQ(cluster_.run({"flow", "get", "f", "-o", "json"}), 0);
   EXPECT_EQ((*parseJson(cluster_.out.str()))["version"], 2);

@@ -302,6 +302,9 @@ TEST_F(AuditTest, OrdersOfHostsLimitsAndCalendarsLeaveRows) {
   row = change(LimitChange::What::Replace);
   EXPECT_EQ(row.action + " " + row.object, "limit.set group g");
   EXPECT_EQ(row.after, R"({"limit":3})");
+  EXPECT_TRUE(
+      ask<master::api::LimitView>([&](auto done) { rig_->limits.change(limit, done); }).ok());
+  EXPECT_TRUE(news().empty());
   limit.record.max = 4;
   EXPECT_EQ(change(LimitChange::What::Max).before, R"({"limit":3})");
   row = change(LimitChange::What::Remove);
