@@ -34,7 +34,8 @@ Result<TimeZone> TimeZone::load(std::string_view name) {
   // The library takes "localtime", "libc:…" and paths as well, and any name in any case of letters.
   const bool plausible = !name.empty() && name.front() != '/' && name.front() != ':' &&
                          name.find("..") == std::string_view::npos &&
-                         name.find(':') == std::string_view::npos && name != "localtime" &&
+                         name.find(':') == std::string_view::npos &&
+                         name.find('\0') == std::string_view::npos && name != "localtime" &&
                          name != "local" && name != "posixrules";
   if (!plausible || !absl::LoadTimeZone(body->name, &body->zone)) {
     return Error::invalidArgument(

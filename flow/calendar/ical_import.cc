@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kIcalBytesMax = 4 * 1024 * 1024;
 constexpr size_t kLeftOutShown = 20;
+constexpr size_t kRepetitionsMax = 500;
 constexpr std::chrono::years kIcalYearsMax{50};
 constexpr std::chrono::days kIcalDay{1};
 
@@ -70,11 +71,17 @@ void takeSpan(icalcomponent*, icaltime_span* span, void* data) {
 }
 
 // Rules by the hour and below have no meaning for whole days (RFC 5545, 3.3.10), and would be
-// walked through second by second.
+// walked through second by second; so would days that are cut into times.
 bool repeatsByDays(icalcomponent* event) {
   for (icalproperty* rule = icalcomponent_get_first_property(event, ICAL_RRULE_PROPERTY);
        rule != nullptr; rule = icalcomponent_get_next_property(event, ICAL_RRULE_PROPERTY)) {
-    switch (icalproperty_get_rrule(rule).freq) {
+    const icalrecurrencetype recurrence = icalproperty_get_rrule(rule);
+    if (recurrence.by_hour[0] != ICAL_RECURRENCE_ARRAY_MAX ||
+        recurrence.by_minute[0] != ICAL_RECURRENCE_ARRAY_MAX ||
+        recurrence.by_second[0] != ICAL_RECURRENCE_ARRAY_MAX) {
+      return false;
+    }
+    switch (recurrence.freq) {
       case ICAL_DAILY_RECURRENCE:
       case ICAL_WEEKLY_RECURRENCE:
       case ICAL_MONTHLY_RECURRENCE:
@@ -92,6 +99,16 @@ std::chrono::days lengthOf(icalcomponent* event, CivilDay first) {
   const icaltimetype end = icalcomponent_get_dtend(event);
   if (icaltime_is_null_time(end) != 0 || icaltime_is_valid_time(end) == 0) return kIcalDay;
   return std::max(kIcalDay, dayOf(end) - first);
+}
+
+// What libical walks through again and again: bounded, so that no file keeps anybody waiting.
+size_t repetitionsOf(icalcomponent* event) {
+  size_t count = 0;
+  for (const icalproperty_kind kind :
+       {ICAL_RRULE_PROPERTY, ICAL_RDATE_PROPERTY, ICAL_EXDATE_PROPERTY, ICAL_EXRULE_PROPERTY}) {
+    count += static_cast<size_t>(icalcomponent_count_properties(event, kind));
+  }
+  return count;
 }
 
 bool saysWorkday(icalcomponent* event) {
@@ -143,6 +160,13 @@ Result<IcalDays> readIcal(std::string_view text, const IcalQuestion& question) {
   if (root == nullptr) {
     return Error::invalidArgument(
         "this is no whole iCalendar, expected BEGIN:VCALENDAR … END:VCALENDAR");
+  }
+  size_t repetitions = 0;
+  eachEvent(root.get(), [&](icalcomponent* event) { repetitions += repetitionsOf(event); });
+  if (repetitions > kRepetitionsMax) {
+    return Error::invalidArgument(
+        "the calendar has {} rules and exceptions of repeated events, at most {} are accepted",
+        repetitions, kRepetitionsMax);
   }
   std::set<std::pair<std::string, CivilDay>> changed;
   eachEvent(root.get(), [&](icalcomponent* event) {

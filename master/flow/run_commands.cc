@@ -214,9 +214,13 @@ Result<LiveRun*> RunEngine::revive(const RunRecord& record,
   if (flows_.findRun(record.state.id) != nullptr) {
     return Error::make(ErrorCode::Busy, "run {} changed while it was read", record.state.id);
   }
+  // Its parent heard of its end; the task may be another run by now, and that stays its run.
+  const auto link = flows_.sub_runs.find(record.parent_task);
+  const RunId successor = link == flows_.sub_runs.end() ? 0 : link->second;
   RETURN_IF_ERROR(adopt(record, std::move(version)));
   LiveRun& run = *flows_.findRun(record.state.id);
-  flows_.sub_runs.erase(record.parent_task);  // Its parent heard of its end.
+  flows_.sub_runs.erase(record.parent_task);
+  if (successor != 0) flows_.sub_runs[record.parent_task] = successor;
   for (const TaskRecord& task : tasks) {
     const Status adopted = adoptTask(task);
     if (adopted.ok()) continue;

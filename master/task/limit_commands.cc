@@ -29,8 +29,10 @@ Error notFound(LimitKind kind, const std::string& name) {
 
 LimitCommands::LimitCommands(TermContext& context) : context_(context), live_(context.live) {
   live_.gates.setOnNewWindow([this](LimitGate& hours) {
-    LimitGates::lookAtWindow(hours, context_.clock.wallNow());
-    if (open_) armTimer();
+    const WallTime now = context_.clock.wallNow();
+    LimitGates::lookAtWindow(hours, now);
+    // Many may come in one turn: the others are not asked again.
+    if (open_) armTimer(now, hours.window->nextChange(now));
   });
 }
 
@@ -42,8 +44,11 @@ Status LimitCommands::check(const LimitRecord& row) {
     return wrong(fmt::format("is \"{}\", {}", truncateUtf8(row.name, 80), kGroupRule), "name");
   }
   if (row.kind != LimitKind::Cluster &&
-      (row.name.empty() || !isPlainText(row.name) || utf8Length(row.name) > kLimitNameCharsMax)) {
-    return wrong(fmt::format("is \"{}\", expected 1 to {} characters without control characters",
+      (row.name.empty() || !isPlainText(row.name) || row.name.front() == ' ' ||
+       row.name.back() == ' ' || utf8Length(row.name) > kLimitNameCharsMax)) {
+    // The database takes names that differ by blanks at their end for the same.
+    return wrong(fmt::format("is \"{}\", expected 1 to {} characters without control characters "
+                             "and without blanks at the ends",
                              truncateUtf8(row.name, 80), kLimitNameCharsMax),
                  "name");
   }
@@ -189,10 +194,18 @@ void LimitCommands::armTimer() {
   if (timer_ != 0) context_.dispatcher.cancel(timer_);
   timer_ = 0;
   const WallTime now = context_.clock.wallNow();
-  WallTime next = now + kWindowLookMax;
   const std::vector<LimitGate*> all = windows();
   if (all.empty()) return;
+  WallTime next = now + kWindowLookMax;
   for (const LimitGate* gate : all) next = std::min(next, gate->window->nextChange(now));
+  armTimer(now, next);
+}
+
+void LimitCommands::armTimer(WallTime now, WallTime next) {
+  next = std::min(next, now + kWindowLookMax);
+  if (timer_ != 0 && armed_for_ <= next) return;
+  if (timer_ != 0) context_.dispatcher.cancel(timer_);
+  armed_for_ = next;
   timer_ = context_.dispatcher.callAt(context_.clock.bootNow() + (next - now), [this] {
     timer_ = 0;
     if (open_) lookAtWindows();

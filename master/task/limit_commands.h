@@ -43,11 +43,14 @@ class LimitCommands {
   std::vector<LimitGate*> windows();
   void lookAtWindows();
   void armTimer();
+  // To look no later than at `next`.
+  void armTimer(WallTime now, WallTime next);
 
   TermContext& context_;
   LiveState& live_;
   bool open_ = false;
   AsyncDispatcher::TimerId timer_ = 0;
+  WallTime armed_for_{};  // While there is a timer.
 };
 
 }  // namespace baton::master

@@ -47,7 +47,10 @@ void Picker::match() {
       const auto candidate = context_.live.ready.first(class_id);
       if (candidate && (!best || candidate->before(*best))) best = candidate;
     });
-    if (!best) return;
+    if (!best) {
+      if (context_.live.ready.endIdleReservations()) continue;
+      return;
+    }
     if (!context_.live.ready.confirm(*best)) continue;
     if (!ensureSpec(*best)) return;
     Runner* runner = desk_.leastLoaded(best->signature);

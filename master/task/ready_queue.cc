@@ -317,6 +317,16 @@ void ReadyQueue::checkReservations() {
   for (LimitGate* gate : ended) endReservation(*gate);
 }
 
+bool ReadyQueue::endIdleReservations() {
+  std::vector<LimitGate*> ended;
+  for (LimitGate* gate : reserving_) {
+    const Lane& lane = lanes_[gate->reserved->lane];
+    if (!gate->max() || gate->in_use + lane.weight <= *gate->max()) ended.push_back(gate);
+  }
+  for (LimitGate* gate : ended) endReservation(*gate);
+  return !ended.empty();
+}
+
 void ReadyQueue::gateChanged(LimitGate& gate) {
   const std::vector<LaneId> closed(gate.closed.begin(), gate.closed.end());
   for (const LaneId id : closed) {

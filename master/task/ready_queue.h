@@ -83,6 +83,10 @@ class ReadyQueue {
   // given free.
   void checkReservations();
 
+  // To be called when nobody who waits for work can get any: what is kept for tasks that lack
+  // nothing but a free runner is given free. True if there was something.
+  bool endIdleReservations();
+
   // What holds a lane back, as far as limits do; looks at everything and changes nothing.
   struct Refusal {
     WaitingCode code = WaitingCode::None;

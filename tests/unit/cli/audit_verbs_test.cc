@@ -28,7 +28,7 @@ TEST_F(AuditVerbsTest, ListShowsWhoOrderedWhat) {
   const std::string text = cluster_.out.str();
   for (const char* word :
        {"AT", "WHO", "FROM", "ACTION", "OBJECT", "OUTCOME", "task.stop", "42", "refused",
-        "task 42 is FINISHED", "scope", "{\"status\":\"FAILED\"} -> {\"status\":\"RUNNING\"}"}) {
+        "task 42 is FINISHED", "scope", "scope=all status=FAILED -> status=RUNNING"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
   }
   EXPECT_NE(cluster_.err.str().find("--cursor a-1e"), std::string::npos);

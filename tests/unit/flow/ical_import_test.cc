@@ -94,10 +94,12 @@ TEST(IcalImportTest, OthersAreLeftOut) {
   const auto read = readIcal(
       calendarOf(event("SUMMARY:lunch\r\nDTSTART:20260105T120000Z\r\n") +
                  event("SUMMARY:tick\r\nDTSTART;VALUE=DATE:20260101\r\nRRULE:FREQ=SECONDLY\r\n") +
+                 event("SUMMARY:hours\r\nDTSTART;VALUE=DATE:20260101\r\n"
+                       "RRULE:FREQ=DAILY;BYHOUR=0,1;BYMINUTE=0,1\r\n") +
                  event("DTSTART;VALUE=DATE:20260106\r\n")),
       years(2026, 2027));
   ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->left_out, (std::vector<std::string>{"lunch", "tick"}));
+  EXPECT_EQ(read->left_out, (std::vector<std::string>{"lunch", "tick", "hours"}));
   EXPECT_EQ(read->events, 1U);
   EXPECT_EQ(dayRanges(read->holidays), std::vector<std::string>{"2026-01-06"});
 }
@@ -112,6 +114,11 @@ TEST(IcalImportTest, RubbishIsRefused) {
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_EQ(read.error().code(), ErrorCode::InvalidArgument);
   }
+  std::string many;
+  for (int i = 0; i < 501; ++i) many += "EXDATE;VALUE=DATE:20260102\r\n";
+  EXPECT_NE(holidaysOf(event("DTSTART;VALUE=DATE:20260101\r\n" + many), one)
+                .find("501 rules and exceptions"),
+            std::string::npos);
   EXPECT_FALSE(readIcal(calendarOf(""), years(2027, 2026)).ok());
   EXPECT_FALSE(readIcal(calendarOf(""), years(1900, 2026)).ok());
   EXPECT_EQ(readIcal(std::string(5 * 1024 * 1024, 'x'), one).error().code(), ErrorCode::TooLarge);

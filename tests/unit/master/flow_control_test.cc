@@ -191,6 +191,43 @@ TEST_F(FlowControlTest, NothingIsKeptForATaskWhoseHostsTakeNone) {
   EXPECT_EQ(why(heavy).code, WaitingCode::HostExcluded);
 }
 
+TEST_F(FlowControlTest, NothingIsKeptForATaskThatHasRoomAndNoRunner) {
+  // Aim: a heavy task keeps room while it lacks room; while it lacks a runner others go on.
+  group("g", 2);
+  HeartbeatRequest zone = beat(R::Idle, "z:0");
+  zone.labels = {{"zone", "a"}};
+  TaskSpec busy = spec();
+  busy.policy.labels = {{"zone", "a"}};
+  const TaskId alone = submit(busy);
+  exchange(zone);
+  ASSERT_TRUE(runs(alone));
+  const TaskId first = submit(grouped("g"));
+  waitAll(2);
+  ASSERT_TRUE(runs(first));
+  TaskSpec here = grouped("g", 2);
+  here.policy.labels = {{"zone", "a"}};
+  const TaskId heavy = submit(here);
+  const TaskId behind = submit(grouped("g"));
+  end(first);
+  EXPECT_TRUE(runs(behind)) << why(behind).text;
+  EXPECT_FALSE(runs(heavy));
+}
+
+TEST_F(FlowControlTest, NamesThatDifferByBlanksAreRefused) {
+  // Aim: what two names are here, two rows are in the database.
+  for (const char* name : {"a ", " a", " "}) {
+    const auto refused =
+        change(What::Replace, {.kind = LimitKind::User, .name = name, .max = int64_t{1}});
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.error().field(), "name");
+  }
+  const auto zone = change(What::Replace, {.kind = LimitKind::Group,
+                                           .name = "w",
+                                           .window = "01:00-02:00",
+                                           .time_zone = std::string("Europe/Berlin\0x", 15)});
+  EXPECT_FALSE(zone.ok());
+}
+
 TEST_F(FlowControlTest, AWeightAboveTheLimitIsRefusedOrShownAsNeverRunning) {
   // Aim: BUG-147: no task waits for ever without a word.
   group("g", 2);

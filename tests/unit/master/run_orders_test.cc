@@ -82,6 +82,27 @@ TEST_F(RunOrdersTest, RerunOfWhatFailedRunsThatAndWhatIsBehind) {
   EXPECT_EQ(row(run).state.reason, RunReason::None);
 }
 
+TEST_F(RunOrdersTest, AnOlderSubRunThatRunsAgainTakesNothingFromTheNewer) {
+  // Aim: a task is the newest of its sub-runs, whatever is ordered of older ones, done or refused.
+  define("{flow: inner, tasks: {i: {command: [x]}}}");
+  define("{flow: outer, tasks: {s: {flow: inner}}}");
+  for (const bool refused : {true, false}) {
+    const RunId outer = trigger("outer").state.id;
+    const RunId older = rig_->flows.sub_runs.at(node(outer, "s").state.id);
+    work({"i"});
+    ASSERT_EQ(runStatus(outer), R::Failed);
+    ASSERT_TRUE(orderRun({.id = outer, .command = RunCommand::Rerun}).ok());
+    const auto again = orderRun({.id = older,
+                                 .command = RunCommand::Rerun,
+                                 .scope = refused ? RerunScope::One : RerunScope::All,
+                                 .task = refused ? "nope" : ""});
+    EXPECT_EQ(again.ok(), !refused);
+    work();
+    EXPECT_EQ(runStatus(outer), R::Finished) << refused;
+    EXPECT_EQ(nodeStatus(outer, "s"), S::Finished) << refused;
+  }
+}
+
 TEST_F(RunOrdersTest, RerunFromATaskOrOfOneAlone) {
   define(
       "{flow: f, tasks: {a: {command: [x]}, b: {command: [x], needs: [a]}, "
