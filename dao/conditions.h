@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dao/flow_row_encoder.h"
@@ -17,7 +18,9 @@ namespace baton::dao {
 struct QueryPart {
   std::string sql;
   SqlValues values;
-  std::shared_ptr<const std::string> group_tag = {};  // One that nobody else keeps.
+  std::deque<std::string> texts = {};  // Values that nobody else keeps; they stay where they are.
+
+  std::string_view keep(std::string text) { return texts.emplace_back(std::move(text)); }
 };
 
 // Appends conditions to a query that has none yet.

@@ -94,8 +94,7 @@ Result<std::optional<TaskRecord>> SqlReader::task(TaskId id) {
 }
 
 Result<TaskPage> SqlReader::tasks(const TaskFilter& filter, TaskId before, uint32_t limit) {
-  const std::string mark = flowMark(filter.flow);
-  QueryPart query = makeTaskQuery(filter, mark, before, true);
+  QueryPart query = makeTaskQuery(filter, before, true);
   query.values.push_back(int64_t{limit} + 1);
   TaskPage page;
   const std::string sql = selectTasks(query.sql + " ORDER BY t.task_id DESC LIMIT ?");
@@ -108,8 +107,7 @@ Result<TaskPage> SqlReader::tasks(const TaskFilter& filter, TaskId before, uint3
 }
 
 Result<uint64_t> SqlReader::countTasks(const TaskFilter& filter) {
-  const std::string mark = flowMark(filter.flow);
-  const QueryPart query = makeTaskQuery(filter, mark, 0, false);
+  const QueryPart query = makeTaskQuery(filter, 0, false);
   uint64_t count = 0;
   RETURN_IF_ERROR(collect("SELECT COUNT(*)" + query.sql, query.values, [&](SqlRow& row) -> Status {
     count = row.natural(0);

@@ -2,8 +2,7 @@
 
 namespace baton::dao {
 
-QueryPart makeTaskQuery(const TaskFilter& filter, const std::string& flow_mark, TaskId before,
-                        bool with_run) {
+QueryPart makeTaskQuery(const TaskFilter& filter, TaskId before, bool with_run) {
   QueryPart query;
   query.sql = " FROM task t";
   if (!filter.tag.empty()) query.sql += " JOIN task_tag g ON g.task_id=t.task_id";
@@ -24,10 +23,7 @@ QueryPart makeTaskQuery(const TaskFilter& filter, const std::string& flow_mark, 
   if (!filter.name.empty()) where.add("t.name=?", std::string_view(filter.name));
   if (!filter.text.empty()) where.add("instr(t.name,?)>0", std::string_view(filter.text));
   if (!filter.tag.empty()) where.add("g.tag=?", std::string_view(filter.tag));
-  if (!filter.group.empty()) {
-    query.group_tag = std::make_shared<const std::string>(groupTag(filter.group));
-    where.add("w.tag=?", std::string_view(*query.group_tag));
-  }
+  if (!filter.group.empty()) where.add("w.tag=?", query.keep(groupTag(filter.group)));
   if (!filter.host.empty()) where.add("r.host=?", std::string_view(filter.host));
   if (!filter.runner_id.empty()) {
     // The newest attempt's runner; the runner's attempts are an index range.
@@ -36,7 +32,7 @@ QueryPart makeTaskQuery(const TaskFilter& filter, const std::string& flow_mark, 
               std::string_view(filter.runner_id));
   }
   if (filter.run_id != 0) where.add("x.run_id=?", static_cast<uint64_t>(filter.run_id));
-  if (!filter.flow.empty()) where.add("f.tag=?", std::string_view(flow_mark));
+  if (!filter.flow.empty()) where.add("f.tag=?", query.keep(flowMark(filter.flow)));
   if (filter.created_from != WallTime{}) {
     where.add("t.created_at>=?", toMicros(filter.created_from));
   }
