@@ -28,12 +28,25 @@ four_letters() {  # PORT WORD
   (exec 3<>"/dev/tcp/127.0.0.1/$1" && printf '%s' "$2" >&3 && timeout 2 cat <&3) 2>/dev/null || true
 }
 
+has_ended() {  # PID; a child of this script that nobody has waited for counts as well
+  local state
+  state=$(sed 's/.*) //; s/ .*//' 2>/dev/null <"/proc/$1/stat") || true
+  [[ -z $state || $state == [ZX] ]]
+} 2>/dev/null
+
 is_ours() {  # Is the recorded process of member N still that process?
-  local pid_file=$1/$2/pid pid
+  local pid_file=$1/$2/pid pid words
   [[ -s $pid_file ]] || return 1
   pid=$(<"$pid_file")
-  tr '\0' '\n' 2>/dev/null <"/proc/$pid/cmdline" | grep -qxF "$1/$2/zoo.cfg"
-}
+  # In the middle of an exec a process bears no words, which says nothing yet.
+  for _ in $(seq 50); do
+    words=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/cmdline") || true
+    [[ -n $words ]] && break
+    has_ended "$pid" && return 1
+    read -rt 0.01 <> <(:) || true
+  done
+  grep -qxF "$1/$2/zoo.cfg" <<<"$words"
+} 2>/dev/null
 
 start_process() {
   local dir=$1 n=$2
@@ -46,9 +59,8 @@ start_process() {
     >>"$dir/$n/log" 2>&1 </dev/null &
   local pid=$!
   echo "$pid" >"$dir/$n/pid"
-  # Until it has executed java it bears the name of this script, and does not look like ours yet; a
-  # process that has ended bears none.
-  until is_ours "$dir" "$n" || [[ -z $(tr -d '\0' 2>/dev/null <"/proc/$pid/cmdline") ]]; do
+  # Until it has executed something it bears the name of this script, and does not look like ours.
+  until is_ours "$dir" "$n" || has_ended "$pid"; do
     read -rt 0.01 <> <(:) || true
   done
 }
