@@ -23,12 +23,14 @@ if [ -z "$check" ]; then
   "$formatter" -i "${files[@]}"
   exit 0
 fi
-bad=0
-for file in "${files[@]}"; do
-  if ! "$formatter" "$file" | cmp -s - "$file"; then
-    echo "$file: not formatted; scripts/format.sh $file mends it"
-    bad=$((bad + 1))
-  fi
+result=0
+said=$(printf '%s\0' "${files[@]}" |
+       xargs -0 -n 16 -P "$(nproc)" "$formatter" --dry-run -Werror 2>&1) || result=1
+# One line a file, not one for each place in it.
+mapfile -t bad < <(sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: .*/\1/p' <<<"$said" | sort -u)
+for file in "${bad[@]}"; do
+  echo "$file: not formatted; scripts/format.sh $file mends it"
 done
-echo "format: ${#files[@]} files, $bad not formatted"
-[ "$bad" -eq 0 ]
+[ "$result" -eq 0 ] || [ "${#bad[@]}" -gt 0 ] || echo "$said"
+echo "format: ${#files[@]} files, ${#bad[@]} not formatted"
+exit "$result"

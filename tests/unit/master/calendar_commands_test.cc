@@ -12,7 +12,7 @@ using master::api::CalendarView;
 using Code = ErrorCode;
 
 // 2026-03-02 is a Monday; the test begins at 00:00:30.
-const char* const kDaily =
+const char* const kDailyOffDays =
     "cron: '0 2 * * *', timezone: UTC, calendar: De, off_day: skip, misfire: {policy: all}";
 
 class CalendarCommandsTest : public PlannerTest {
@@ -40,7 +40,7 @@ class CalendarCommandsTest : public PlannerTest {
 TEST_F(CalendarCommandsTest, FlowsFollowTheirCalendar) {
   CalendarApply request;
   master::api::FlowApply flow;
-  flow.text = yaml("F", kDaily);
+  flow.text = yaml("F", kDailyOffDays);
   const auto unknown = tryApply(flow);
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().field(), "schedule.calendar");
@@ -63,9 +63,9 @@ TEST_F(CalendarCommandsTest, FlowsFollowTheirCalendar) {
 // a day of the past that becomes a workday is not made up for.
 TEST_F(CalendarCommandsTest, AChangePlansItsFlowsAnew) {
   put("{calendar: De, holidays: [2026-03-02]}");
-  apply(yaml("F", kDaily));
+  apply(yaml("F", kDailyOffDays));
   apply(yaml("Other", "cron: '0 2 * * *', timezone: UTC"));
-  apply(yaml("Off", kDaily), false);
+  apply(yaml("Off", kDailyOffDays), false);
   EXPECT_EQ(nextOf("f"), "2026-03-03T02:00:00Z");
   watchUntil("2026-03-02T12:00:00Z", Seconds(600));
   const size_t runs = runsOf("other").size();
@@ -91,7 +91,7 @@ TEST_F(CalendarCommandsTest, ATakeoverKeepsCalendars) {
   put("{calendar: De, holidays: [2026-03-03, 2026-03-05]}");
   put("{calendar: gone}");
   EXPECT_TRUE(removeCalendar("GONE").ok());
-  apply(yaml("F", kDaily));
+  apply(yaml("F", kDailyOffDays));
   absent(std::chrono::hours(24 * 4));  // To Friday.
   const Fates expected{{"2026-03-02T02:00:00Z", "late"}, {"2026-03-04T02:00:00Z", "late"}};
   Fates found = fates("f");
@@ -106,7 +106,7 @@ TEST_F(CalendarCommandsTest, ATakeoverKeepsCalendars) {
 // What flows follow can't be taken from under them, read or not read since the takeover.
 TEST_F(CalendarCommandsTest, ACalendarThatIsFollowedStays) {
   put("{calendar: De}");
-  for (int i = 0; i < 7; ++i) apply(yaml("F" + std::to_string(i), kDaily), i % 2 == 0);
+  for (int i = 0; i < 7; ++i) apply(yaml("F" + std::to_string(i), kDailyOffDays), i % 2 == 0);
   for (const bool again : {false, true}) {
     if (again) absent(Seconds(1));
     const Status refused = removeCalendar("de");

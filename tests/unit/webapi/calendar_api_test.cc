@@ -5,7 +5,7 @@
 namespace baton::webapi::test {
 namespace {
 
-constexpr const char* kText = "calendar: De\nholidays: [2026-12-25]\n";
+constexpr const char* kCalendarText = "calendar: De\nholidays: [2026-12-25]\n";
 
 class CalendarApiTest : public WebTest {
  protected:
@@ -14,7 +14,7 @@ class CalendarApiTest : public WebTest {
     master::api::CalendarView& view = calendars_.view;
     view.record = {.name = "De",
                    .version = 3,
-                   .text = kText,
+                   .text = kCalendarText,
                    .author = "client",
                    .created_at = *parseRfc3339("2026-11-01T00:00:00Z"),
                    .updated_at = *parseRfc3339("2026-11-02T00:00:00Z"),
@@ -32,7 +32,7 @@ class CalendarApiTest : public WebTest {
   net::HttpResponse put(const std::string& target, Headers more = {}) {
     more.emplace_back("Authorization", std::string("Bearer ").append(kClientToken));
     more.emplace_back("Content-Type", "application/yaml");
-    return sendRaw("PUT", target, kText, more);
+    return sendRaw("PUT", target, kCalendarText, more);
   }
 };
 
@@ -46,9 +46,9 @@ TEST_F(CalendarApiTest, ACalendarIsShownWithItsDays) {
   EXPECT_EQ(json["workdays"], Json({"mon", "fri"}));
   EXPECT_EQ(json["holidays"], Json::array({"2026-12-25..2026-12-27"}));
   EXPECT_EQ(json["last_day"], "2026-12-27");
-  EXPECT_EQ(json["text"], kText);
+  EXPECT_EQ(json["text"], kCalendarText);
   const auto yaml = send("GET", "/api/v1/calendars/de", "", {{"Accept", "application/yaml"}});
-  EXPECT_EQ(yaml.body, kText);
+  EXPECT_EQ(yaml.body, kCalendarText);
 }
 
 TEST_F(CalendarApiTest, CalendarsAreListedByPages) {
@@ -74,7 +74,7 @@ TEST_F(CalendarApiTest, AnAppliedCalendarReachesThePort) {
   ASSERT_EQ(response.status, 200) << response.body;
   EXPECT_EQ(response.headers.get("ETag"), "\"v3\"");
   EXPECT_EQ(calendars_.applies.at(0).name, "de");
-  EXPECT_EQ(calendars_.applies.at(0).text, kText);
+  EXPECT_EQ(calendars_.applies.at(0).text, kCalendarText);
   EXPECT_EQ(calendars_.applies.at(0).if_version, 2U);
   EXPECT_EQ(calendars_.applies.at(0).request.principal, "client");
   const Json json = jsonOf(response);

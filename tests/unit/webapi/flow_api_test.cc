@@ -7,7 +7,7 @@ namespace {
 
 using master::api::DefinitionIssue;
 
-constexpr const char* kText = "flow: nightly\ntasks:\n  a: {noop: true}\n";
+constexpr const char* kFlowText = "flow: nightly\ntasks:\n  a: {noop: true}\n";
 
 WallTime at(const char* text) { return *parseRfc3339(text); }
 
@@ -33,7 +33,7 @@ class FlowApiTest : public WebTest {
     view.record.fired = 77;
     view.version.flow = name;
     view.version.version = 3;
-    view.version.text = kText;
+    view.version.text = kFlowText;
     view.version.author = "client";
     view.version.created_at = at("2026-11-01T00:00:00Z");
     view.schedule = "0 2 * * * Europe/Berlin";
@@ -48,7 +48,7 @@ class FlowApiTest : public WebTest {
     return sendRaw(method, target, body, more);
   }
   net::HttpResponse put(const std::string& target, Headers more = {}) {
-    return sendText("PUT", target, kText, "application/yaml", std::move(more));
+    return sendText("PUT", target, kFlowText, "application/yaml", std::move(more));
   }
 };
 
@@ -66,7 +66,7 @@ TEST_F(FlowApiTest, AFlowIsShownWhole) {
   EXPECT_EQ(flow["schedule"], "0 2 * * * Europe/Berlin");
   EXPECT_EQ(flow["next_at"], "2026-11-30T01:00:00Z");
   EXPECT_EQ(flow["next_instants"], Json({"2026-11-30T01:00:00Z", "2026-12-01T01:00:00Z"}));
-  EXPECT_EQ(flow["text"], kText);
+  EXPECT_EQ(flow["text"], kFlowText);
   EXPECT_EQ(flow["live_runs"], 1);
   EXPECT_TRUE(flow["last_success"].is_null());
   EXPECT_FALSE(flow.contains("fired"));
@@ -78,7 +78,7 @@ TEST_F(FlowApiTest, TheTextIsGivenAsItWasStored) {
   const auto response =
       send("GET", "/api/v1/flows/nightly?version=2", "", {{"Accept", "application/yaml"}});
   ASSERT_EQ(response.status, 200);
-  EXPECT_EQ(response.body, kText);
+  EXPECT_EQ(response.body, kFlowText);
   EXPECT_EQ(response.headers.get("Content-Type"), "application/yaml");
   EXPECT_EQ(response.headers.get("ETag"), "\"v2\"");
   EXPECT_EQ(flows_.asked.second, 2U);
@@ -142,7 +142,7 @@ TEST_F(FlowApiTest, AnAppliedDefinitionReachesThePort) {
   EXPECT_EQ(response.headers.get("ETag"), "\"v3\"");
   const auto& apply = flows_.applies.at(0);
   EXPECT_EQ(apply.name, "nightly");
-  EXPECT_EQ(apply.text, kText);
+  EXPECT_EQ(apply.text, kFlowText);
   EXPECT_EQ(apply.if_version, 2U);
   EXPECT_EQ(apply.online, true);
   EXPECT_FALSE(apply.dry_run);
@@ -195,7 +195,7 @@ TEST_F(FlowApiTest, AWrongDefinitionIsRefusedWithAllErrors) {
       {"nightly", 4, 26, "tasks.b.needs", "\"c\" is no task of this flow", false}};
   for (const bool stored : {true, false}) {
     const auto response = stored ? put("/api/v1/flows/nightly")
-                                 : sendText("POST", "/api/v1/flows/validate", kText, "text/yaml");
+                                 : sendText("POST", "/api/v1/flows/validate", kFlowText, "text/yaml");
     expectProblem(response, 400, "invalid_definition");
     const Json problem = jsonOf(response);
     ASSERT_EQ(problem["errors"].size(), 2U);
@@ -233,7 +233,7 @@ TEST_F(FlowApiTest, BadAppliesAreRefused) {
   expectProblem(put("/api/v1/flows/a%20b"), 400, "invalid_argument", "name");
   expectProblem(put(std::string("/api/v1/flows/").append(65, 'a')), 400, "invalid_argument",
                 "name");
-  expectProblem(sendText("PUT", target, kText, "text/plain"), 415, "unsupported_media_type");
+  expectProblem(sendText("PUT", target, kFlowText, "text/plain"), 415, "unsupported_media_type");
   expectProblem(sendText("PUT", target, "", "text/yaml"), 400, "invalid_argument");
   EXPECT_TRUE(flows_.applies.empty());
 }
@@ -242,7 +242,7 @@ TEST_F(FlowApiTest, BadAppliesAreRefused) {
 TEST_F(FlowApiTest, KindsOfBodiesAreAccepted) {
   for (const char* type : {"application/yaml", "text/yaml; charset=utf-8", "application/x-yaml",
                            "application/json", "application/flow+yaml", ""}) {
-    EXPECT_EQ(sendText("PUT", "/api/v1/flows/n", kText, type).status, 200) << type;
+    EXPECT_EQ(sendText("PUT", "/api/v1/flows/n", kFlowText, type).status, 200) << type;
   }
   expectProblem(sendText("POST", "/api/v1/tasks", "command: [a]", "application/yaml"), 415,
                 "unsupported_media_type");
