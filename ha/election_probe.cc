@@ -12,7 +12,8 @@ constexpr Millis kPollPeriod{250};
 // ha.md 3.6. Standbys publish once a second what a read showed that began at most a second before,
 // so by then the list of members tells whether they miss the database as well.
 constexpr Millis kDatabaseLimit{3000};
-// A read that takes longer than this shows no working database.
+// A read that takes longer than this shows no working database: whoever sees it so slow could do no
+// better than an active master that does.
 constexpr Millis kProbeSlow{500};
 
 }  // namespace
@@ -36,6 +37,7 @@ bool ElectionStepper::rowIsMine(const dao::EpochRow& row) const {
 void ElectionStepper::on(const ProbeReply& event) {
   if (!answered(RequestKind::Probe, event.id)) return;
   s_.database_ok = !event.error.has_value();
+  s_.database_took = now_ - pending(RequestKind::Probe).sent;
   if (s_.database_ok) {
     s_.probe = event;
     if (!s_.zk_guid.empty() && s_.joined && event.cluster_guid != s_.zk_guid) {
@@ -67,7 +69,8 @@ void ElectionStepper::on(const ProbeReply& event) {
 
 bool ElectionStepper::databaseOk() const {
   const PendingRequest& probe = s_.pending[static_cast<size_t>(RequestKind::Probe)];
-  return s_.database_ok && (probe.id == 0 || now_ - probe.sent <= kProbeSlow);
+  return s_.database_ok && s_.database_took <= kProbeSlow &&
+         (probe.id == 0 || now_ - probe.sent <= kProbeSlow);
 }
 
 void ElectionStepper::databaseSeen(BootTime at) {

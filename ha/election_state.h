@@ -103,6 +103,7 @@ struct ElectionState {
   std::string last_leader;  // Node that held the lock when it was last seen held.
   std::string zk_guid;
   bool database_ok = true;
+  Micros database_took{0};          // By the last answered probe.
   std::optional<ProbeReply> probe;  // The last good one.
   uint64_t probe_min_id = 0;        // Older probes do not count for what is being decided.
 

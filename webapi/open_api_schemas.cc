@@ -9,7 +9,8 @@ constexpr std::string_view kTaskSchemas = R"json({
   "max": {"type": "integer", "minimum": 0, "maximum": 1000, "description": "Extra attempts."},
   "delay": {"$ref": "#/components/schemas/Duration"},
   "backoff": {"type": "number", "minimum": 1, "maximum": 100},
-  "max_delay": {"$ref": "#/components/schemas/Duration"}}},
+  "max_delay": {"$ref": "#/components/schemas/Duration"},
+  "on_lost": {"type": "boolean", "description": "Also when a runner is lost."}}},
 "Callback": {"type": "object", "additionalProperties": false, "required": ["url"], "properties": {
   "url": {"type": "string", "format": "uri"},
   "on": {"type": "array", "items": {"enum": ["finished", "failed", "terminated", "skipped"]}},

@@ -50,16 +50,11 @@ void readRetry(JsonReader& task, RetryPolicy& retry) {
   const Json* json = task.object("retry");
   if (json == nullptr) return;
   JsonReader reader(*json, task.pathOf("retry"));
-  bool on_lost = false;
   reader.integer("max", retry.max, 0, kRetriesMax)
       .duration("delay", retry.delay, kTimeoutMax)
       .number("backoff", retry.backoff, 1.0, kBackoffMax)
       .duration("max_delay", retry.max_delay, kTimeoutMax)
-      .boolean("on_lost", on_lost);
-  if (on_lost) {
-    reader.fail(Error(ErrorCode::Unsupported, "true is not supported by this version of baton",
-                      reader.pathOf("on_lost")));
-  }
+      .boolean("on_lost", retry.on_lost);
   if (const Status read = reader.finish(); !read.ok()) task.fail(read.error());
 }
 
@@ -364,6 +359,7 @@ void addPolicyFields(const TaskPolicy& policy, Json& task) {
                    {"delay", formatDuration(policy.retry.delay)},
                    {"backoff", policy.retry.backoff},
                    {"max_delay", formatDuration(policy.retry.max_delay)}};
+  if (policy.retry.on_lost) task["retry"]["on_lost"] = true;
   if (policy.timeout.count() > 0) task["timeout"] = formatDuration(policy.timeout);
   if (policy.dispatch_timeout.count() > 0) {
     task["dispatch_timeout"] = formatDuration(policy.dispatch_timeout);

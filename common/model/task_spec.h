@@ -32,6 +32,8 @@ struct RetryPolicy {
   Millis delay{1'000};          // Before the first extra attempt.
   double backoff = 2.0;         // Factor from one delay to the next.
   Millis max_delay{3'600'000};  // Cap of the delay.
+  // Also when a runner is lost: its owner accepts that the lost copy may still run beside the next.
+  bool on_lost = false;
 
   // Delay before extra attempt number `retry` (1, 2, …).
   Millis delayBefore(int64_t retry) const;

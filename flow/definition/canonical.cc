@@ -128,6 +128,7 @@ void putPolicy(Json& json, const TaskPolicy& policy) {
   if (policy.retry.max_delay != normal.retry.max_delay) {
     retry["max_delay"] = formatDuration(policy.retry.max_delay);
   }
+  if (policy.retry.on_lost) retry["on_lost"] = true;
   putUnlessEmpty(json, "retry", retry);
   putUnlessZero(json, "timeout", policy.timeout);
   putUnlessZero(json, "dispatch_timeout", policy.dispatch_timeout);

@@ -18,10 +18,7 @@ void readRetry(MapReader& reader, RetryPolicy& policy) {
   keys.duration("delay", policy.delay, Millis(0), kTimeoutMax);
   keys.number("backoff", policy.backoff, 1.0, kBackoffMax);
   keys.duration("max_delay", policy.max_delay, Millis(0), kTimeoutMax);
-  bool on_lost = false;
-  if (keys.boolean("on_lost", on_lost) && on_lost) {
-    keys.fail(*keys.take("on_lost"), "true is not supported by this version of baton");
-  }
+  keys.boolean("on_lost", policy.on_lost);
   keys.finish();
 }
 

@@ -368,12 +368,14 @@ void TaskEngine::retryOrFail(Operation& operation, LiveTask& task, FailureReason
   task.state.reason = reason;
   task.state.reason_text = truncateUtf8(text, kReasonTextBytesMax);
   const RetryPolicy& retry = task.policy->retry;
-  if (isRetried(reason) && task.state.retries_used < retry.max) {
+  const bool retried = isRetried(reason) || (reason == FailureReason::RunnerLost && retry.on_lost);
+  if (retried && task.state.retries_used < retry.max) {
     ++task.state.retries_used;
     task.state.not_before = context_.clock.wallNow() + retry.delayBefore(task.state.retries_used);
     move(operation, task, TaskEvent::FailedRetry);
     return;
   }
+  if (reason == FailureReason::RunnerLost) task.state.unproven = true;
   move(operation, task, TaskEvent::FailedFinal);
   task.state.finished_at = ended_at;
   settle(operation, task);
@@ -388,8 +390,8 @@ void TaskEngine::runnerLost(Operation& operation, LiveTask& task) {
                                          FailureReason::RunnerLost, text, nullptr);
   const bool stopped =
       task.state.status == TaskStatus::Terminating && task.state.cause != StopCause::Timeout;
-  task.state.unproven = true;
   if (stopped) {
+    task.state.unproven = true;
     move(operation, task, TaskEvent::StopProved);
     settle(operation, task);
     return;

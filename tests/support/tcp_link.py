@@ -3,6 +3,7 @@
 import selectors
 import socket
 import threading
+import time
 
 
 class Link:
@@ -16,6 +17,7 @@ class Link:
         self._open = threading.Event()
         self._open.set()
         self._refusing = False
+        self._latency = 0.0
         self._pairs = set()
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
@@ -33,8 +35,13 @@ class Link:
             for end in pair:
                 _shut(end)
 
+    def slow(self, seconds):
+        """What is sent to the target arrives so much later, a request at a time."""
+        self._latency = seconds
+
     def heal(self):
         self._refusing = False
+        self._latency = 0.0
         self._open.set()
 
     def _accept(self):
@@ -75,6 +82,8 @@ class Link:
                     data = key.fileobj.recv(65536)
                     if not data:
                         return
+                    if self._latency and key.fileobj is near:
+                        time.sleep(self._latency)
                     key.data.sendall(data)
 
 

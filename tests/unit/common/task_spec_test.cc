@@ -86,7 +86,7 @@ TEST(TaskSpecTest, EveryWrongFieldIsRefusedByItsName) {
       {R"("retry":{"backoff":0.5})", "retry.backoff"},
       {R"("retry":{"delay":"9000h"})", "retry.delay"},
       {R"("retry":{"tries":2})", "retry.tries"},
-      {R"("retry":{"on_lost":true})", "retry.on_lost", ErrorCode::Unsupported},
+      {R"("retry":{"on_lost":"yes"})", "retry.on_lost"},
       {R"("timeout":"-1s")", "timeout"},
       {R"("timeout":60)", "timeout"},
       {R"("dispatch_timeout":"soon")", "dispatch_timeout"},

@@ -263,7 +263,7 @@ TEST(FlowParserTest, KindsAndTheirKeys) {
       {withTask(kRun + "callback: {on: [ended]}\n"), "tasks.t.callback.url: is missing"},
       {withTask(kRun + "callback: {url: http://x, on: [ended]}\n"),
        "has \"ended\", expected failed, finished"},
-      {withTask(kRun + "retry: {max: 1, on_lost: true}\n"), "on_lost: true is not supported"},
+      {withTask(kRun + "retry: {max: 1, on_lost: 1}\n"), "on_lost: is \"1\", expected"},
       {withTask(kRun + "when: '${up.x} > '\n"),
        "tasks.t.when: is \"${up.x} > \": column 11: ends too early"},
       {withTask("command: [sh, -c, 'echo ${flow}']\n"),

@@ -297,6 +297,26 @@ TEST_F(ElectionRoleTest, MemberWhoseReadHangsSaysThatItHasNoDatabase) {
   EXPECT_FALSE(last<ha::SendRenew>()->self.database_ok);
 }
 
+// BUG-089: where every answer is late for all, no member calls the role to it.
+TEST_F(ElectionRoleTest, MemberWhoseReadsAreLateSaysThatItHasNoDatabase) {
+  toStandby();
+  advance(Millis(1000));
+  probeAnswer();
+  advance(Millis(700));
+  renewAnswer();
+  advance(Millis(300));
+  EXPECT_TRUE(last<ha::SendRenew>()->self.database_ok);
+  advance(Millis(700));  // The answer to the read of the last second comes now.
+  probeAnswer();
+  renewAnswer();
+  advance(Millis(300));
+  EXPECT_FALSE(last<ha::SendRenew>()->self.database_ok);
+  probeAnswer();
+  renewAnswer();
+  advance(Millis(1000));
+  EXPECT_TRUE(last<ha::SendRenew>()->self.database_ok);
+}
+
 TEST_F(ElectionRoleTest, TimeJumpBeyondTheLeaseResumesIsolated) {
   // The row is still ours, the lock is not proven.
   toActive();

@@ -72,6 +72,11 @@ class MasterTest : public testing::Test {
     spec.command = {"x"};
     return spec;
   }
+  static TaskSpec retried(int64_t max = 2) {
+    TaskSpec task = spec();
+    task.policy.retry = {max, Millis(1'000), 2.0, Millis(60'000)};
+    return task;
+  }
   Result<master::api::SubmitAnswer> offer(master::api::Submission submission) {
     std::optional<Result<master::api::SubmitAnswer>> answer;
     rig_->dispatcher.post([&] {

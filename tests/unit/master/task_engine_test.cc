@@ -13,11 +13,6 @@ using master::api::TaskCommand;
 class TaskEngineTest : public MasterTest {
  protected:
   void SetUp() override { begin(); }
-  static TaskSpec retried(int64_t max = 2) {
-    TaskSpec task = spec();
-    task.policy.retry = {max, Millis(1'000), 2.0, Millis(60'000)};
-    return task;
-  }
 };
 
 TEST_F(TaskEngineTest, ASubmittedTaskIsQueuedUnlessItWaitsForSomething) {
@@ -286,41 +281,6 @@ TEST_F(TaskEngineTest, AStopByHandOutranksATimeout) {
   EXPECT_EQ(state(id).cause, StopCause::Stop);
   say(R::Idle);
   EXPECT_EQ(status(id), S::Terminated);
-}
-
-TEST_F(TaskEngineTest, ALostRunnersTaskIsNeverRetriedByItself) {
-  // Aim: nobody proved that the process is gone, so no second copy is started.
-  const TaskId id = run(retried(5));
-  pass(Millis(3'200));
-  EXPECT_EQ(status(id), S::Failed);
-  EXPECT_EQ(state(id).reason, FailureReason::RunnerLost);
-  EXPECT_TRUE(state(id).unproven);
-}
-
-TEST_F(TaskEngineTest, AStoppedTaskOfALostRunnerEndsUnproven) {
-  // Aim: TERMINATED with unproven; with cause timeout it fails as runner_lost, never as timeout.
-  const TaskId stopped = run();
-  order(stopped, TaskCommand::Stop);
-  TaskSpec timed = retried(5);
-  timed.policy.timeout = Millis(100);
-  timed.policy.kill_grace = Millis(100);
-  const TaskId timeout = run(timed, "v:0");
-  pass(Millis(3'500));
-  EXPECT_EQ(status(stopped), S::Terminated);
-  EXPECT_TRUE(state(stopped).unproven);
-  EXPECT_EQ(status(timeout), S::Failed);
-  EXPECT_EQ(state(timeout).reason, FailureReason::RunnerLost);
-}
-
-TEST_F(TaskEngineTest, ARerunOfAnUnprovenTaskNeedsForce) {
-  // Aim: a person accepts in words that two copies may run.
-  const TaskId id = run();
-  pass(Millis(3'500));
-  ASSERT_TRUE(state(id).unproven);
-  EXPECT_EQ(command(id, TaskCommand::Rerun).error().code(), ErrorCode::Conflict);
-  EXPECT_EQ(status(id), S::Failed);
-  EXPECT_EQ(command(id, TaskCommand::Rerun, true)->status, S::Queued);
-  EXPECT_FALSE(state(id).unproven);
 }
 
 TEST_F(TaskEngineTest, ARerunGoesOnCountingAttemptsAndStartsItsRetriesAnew) {
