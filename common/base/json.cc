@@ -293,7 +293,7 @@ Status JsonReader::finishTolerant() {
   return {};
 }
 
-bool isValidUtf8(std::string_view text) {
+size_t validUtf8Prefix(std::string_view text) {
   size_t i = 0;
   while (i < text.size()) {
     const auto lead = static_cast<unsigned char>(text[i]);
@@ -312,22 +312,24 @@ bool isValidUtf8(std::string_view text) {
       length = 4;
       code = lead & 0x07;
     } else {
-      return false;
+      return i;
     }
-    if (i + length > text.size()) return false;
+    if (i + length > text.size()) return i;
     for (size_t k = 1; k < length; ++k) {
       const auto byte = static_cast<unsigned char>(text[i + k]);
-      if ((byte & 0xc0) != 0x80) return false;
+      if ((byte & 0xc0) != 0x80) return i;
       code = (code << 6) | (byte & 0x3f);
     }
     constexpr uint32_t kSmallest[5] = {0, 0, 0x80, 0x800, 0x10000};
     if (code < kSmallest[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
-      return false;
+      return i;
     }
     i += length;
   }
-  return true;
+  return i;
 }
+
+bool isValidUtf8(std::string_view text) { return validUtf8Prefix(text) == text.size(); }
 
 size_t utf8Length(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {

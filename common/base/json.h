@@ -81,6 +81,8 @@ std::string_view jsonTypeName(const Json& json);
 // Number of Unicode characters in valid UTF-8.
 size_t utf8Length(std::string_view text);
 bool isValidUtf8(std::string_view text);
+// Bytes in front of the first that belongs to no character of UTF-8.
+size_t validUtf8Prefix(std::string_view text);
 // Cuts at most `bytes_max` bytes off on a character boundary, marking the cut with "…".
 std::string truncateUtf8(std::string_view text, size_t bytes_max);
 

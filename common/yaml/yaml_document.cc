@@ -118,7 +118,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    if (wantsKey()) stop(mark, "a key is empty or null; write it in quotes if that is its name");
+    if (wantsKey()) stop(mark, "a key is empty, null or over 1024 characters; write it in quotes if null is its name");
     YamlNode node = nodeAt(mark, YamlNode::Kind::Null);
     const std::string_view rest = lines_.line(mark.line).substr(
         std::min(static_cast<size_t>(std::max(mark.column, 0)), lines_.line(mark.line).size()));
@@ -135,7 +135,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (wantsKey()) stop(mark, "a key is an alias; expected a plain word");
     const auto it = anchors_.find(anchor);
     if (it == anchors_.end()) stop(mark, "an alias stands inside its own anchor");
-    count(mark, it->second.nodes);
+    count(mark, it->second.nodes, it->second.bytes);
     if (frames_.size() + it->second.depth > limits_.depth_max) stopTooDeep(mark);
     if (!frames_.empty()) {
       frames_.back().depth_below = std::max(frames_.back().depth_below, it->second.depth);
@@ -157,6 +157,7 @@ class TreeBuilder final : public YAML::EventHandler {
     YamlNode node = nodeAt(mark, YamlNode::Kind::Scalar);
     node.quoted = quoted;
     node.text = value;
+    count(mark, 0, value.size());
     attach(anchor, std::move(node));
   }
 
@@ -176,6 +177,7 @@ class TreeBuilder final : public YAML::EventHandler {
     YamlNode node;
     YAML::anchor_t anchor = 0;
     size_t nodes_before = 0;
+    size_t bytes_before = 0;
     size_t depth_below = 0;  // Levels inside, so that an alias of it can be judged.
     bool has_key = false;    // Map: the key is read, its value is not.
     bool doubled = false;    // The key stood before: its value is left out.
@@ -186,6 +188,7 @@ class TreeBuilder final : public YAML::EventHandler {
   struct Anchored {
     YamlNode node;
     size_t nodes = 0;
+    size_t bytes = 0;
     size_t depth = 0;
   };
 
@@ -215,18 +218,23 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   YamlNode nodeAt(const YAML::Mark& mark, YamlNode::Kind kind) {
-    count(mark, 1);
+    count(mark, 1, 0);
     YamlNode node;
     node.kind = kind;
     node.mark = lines_.markOf(mark);
     return node;
   }
 
-  void count(const YAML::Mark& mark, size_t nodes) {
+  void count(const YAML::Mark& mark, size_t nodes, size_t bytes) {
     nodes_ += nodes;
+    bytes_ += bytes;
     if (nodes_ > limits_.nodes_max) {
       stop(mark, fmt::format("has over {} values (aliases count as what they stand for)",
                              limits_.nodes_max));
+    }
+    if (bytes_ > limits_.bytes_max) {
+      stop(mark, fmt::format("has over {} bytes of values (aliases count as what they stand for)",
+                             limits_.bytes_max));
     }
   }
 
@@ -242,6 +250,7 @@ class TreeBuilder final : public YAML::EventHandler {
     frame.has_key = true;
     frame.key = key;
     frame.key_mark = lines_.markOf(mark);
+    count(mark, 0, key.size());
     if (key == "<<" && !quoted) stop(mark, "merge keys (\"<<\") are not accepted; write it out");
     const auto [it, first] = frame.lines_of_keys.emplace(key, frame.key_mark.line);
     frame.doubled = !first;
@@ -260,6 +269,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (frames_.size() >= limits_.depth_max) stopTooDeep(mark);
     Frame frame;
     frame.nodes_before = nodes_;
+    frame.bytes_before = bytes_;
     frame.node = nodeAt(mark, kind);
     frame.anchor = anchor;
     frames_.push_back(std::move(frame));
@@ -273,13 +283,13 @@ class TreeBuilder final : public YAML::EventHandler {
       frames_.back().depth_below = std::max(frames_.back().depth_below, depth);
     }
     if (frame.anchor != 0) {
-      anchors_[frame.anchor] = {frame.node, nodes_ - frame.nodes_before, depth};
+      anchors_[frame.anchor] = {frame.node, nodes_ - frame.nodes_before, bytes_ - frame.bytes_before, depth};
     }
     add(std::move(frame.node));
   }
 
   void attach(YAML::anchor_t anchor, YamlNode node) {
-    if (anchor != 0) anchors_[anchor] = {node, 1, 0};
+    if (anchor != 0) anchors_[anchor] = {node, 1, node.text.size(), 0};
     add(std::move(node));
   }
 
@@ -306,6 +316,7 @@ class TreeBuilder final : public YAML::EventHandler {
   std::map<YAML::anchor_t, Anchored> anchors_;
   YamlNode root_;
   size_t nodes_ = 0;
+  size_t bytes_ = 0;
   size_t doubled_keys_ = 0;
   int documents_ = 0;
 };
@@ -399,8 +410,8 @@ std::optional<YamlNode> readYaml(std::string_view text, const YamlLimits& limits
     issues.push_back({{}, "", fmt::format("is over {} bytes", limits.bytes_max)});
     return std::nullopt;
   }
-  if (!isValidUtf8(text) || text.find('\0') != text.npos) {
-    issues.push_back({{}, "", "is no text in UTF-8"});
+  if (!isValidUtf8(text)) {
+    issues.push_back({SourceLines(text).markOf(validUtf8Prefix(text)), "", "is no text in UTF-8"});
     return std::nullopt;
   }
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);

@@ -49,9 +49,10 @@ struct YamlEntry {
 std::string_view toString(YamlNode::Kind kind);
 
 struct YamlLimits {
+  // Of the text, and of all keys and values with what aliases stand for, so that they are no bombs.
   size_t bytes_max = 1024 * 1024;
   size_t depth_max = 16;
-  size_t nodes_max = 200'000;  // With what aliases stand for, so that they are no bombs.
+  size_t nodes_max = 200'000;  // With what aliases stand for, too.
 };
 
 // Reads one document of YAML 1.2, or JSON, which is YAML. Refused, each by name and place: what is

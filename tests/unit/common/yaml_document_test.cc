@@ -88,8 +88,8 @@ TEST(YamlDocumentTest, RefusesByNameAndPlace) {
       {"a: [!!set {x: 1}]\n", "1:5 a[0]: has the tag !!set"},
       {"? [a, b]\n: c\n", "1:3 : a key is a list or a map"},
       {"a: 1\n---\nb: 2\n", "has a second document"},
-      {"~: 1\n", "a key is empty or null"},
-      {"null: 1\n", "a key is empty or null"},
+      {"~: 1\n", "a key is empty, null"},
+      {"null: 1\n", "a key is empty, null"},
       {"a: &x [*x]\n", "an alias stands inside its own anchor"},
       {"a: *x\n", "is not YAML"},
       {"a:\n\tb: 1\n", "the line begins with a tab; indent with blanks"},
@@ -102,8 +102,9 @@ TEST(YamlDocumentTest, RefusesByNameAndPlace) {
       {"# x\n\n%YAML 1.1\n---\na: 1\n", "3:1 : begins with a directive"},
       {"%a: 1", "1:1 : begins with a directive"},
       {"ab\n\x04", "2:1 : has the control character 0x04"},
-      {"a: \xff\n", "is no text in UTF-8"},
-      {std::string("a: \0x", 6), "is no text in UTF-8"},
+      {"x: 1\na: \xff\n", "2:4 : is no text in UTF-8"},
+      {std::string("a: \0x", 5), "1:4 : has the control character 0x00"},
+      {"{" + std::string(2'000, 'k') + ": 1}\n", "over 1024 characters"},
       {std::string(2'000'000, ' '), "is over 1048576 bytes"}};
   for (const auto& [text, expected] : cases) {
     EXPECT_NE(yamlIssues(text).find(expected), std::string::npos) << text.substr(0, 60) << "\n"
@@ -122,6 +123,17 @@ TEST(YamlDocumentTest, AliasesAreCopiesWithinTheBudget) {
                         i - 1);
   }
   EXPECT_NE(yamlIssues(bomb).find("has over 200000 values"), std::string::npos);
+  std::string heavy = "a0: &a0 " + std::string(1'000, 'x') + "\nb: [";
+  for (int i = 0; i < 2'000; ++i) heavy += "*a0, ";
+  EXPECT_NE(yamlIssues(heavy + "1]\n").find("has over 1048576 bytes of values"), std::string::npos);
+  std::string lists = "a0: &a0 [" + std::string(10'000, 'x') + "]\n";
+  for (int i = 1; i < 3; ++i) {
+    lists +=
+        fmt::format("a{0}: &a{0} {{k: *a{1}, l: [*a{1}, *a{1}, *a{1}, *a{1}, *a{1}]}}\n", i, i - 1);
+  }
+  EXPECT_TRUE(yamlIssues(lists).empty()) << yamlIssues(lists);
+  lists += "b: [*a2, *a2, *a2]\n";
+  EXPECT_NE(yamlIssues(lists).find("has over 1048576 bytes of values"), std::string::npos);
   std::string tower = "a0: &a0 [x]\n";
   for (int i = 1; i < 40; ++i) tower += fmt::format("a{0}: &a{0} [*a{1}]\n", i, i - 1);
   EXPECT_NE(yamlIssues(tower).find("nested too deep"), std::string::npos);
