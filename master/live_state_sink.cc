@@ -24,6 +24,11 @@ Status LiveStateSink::addTask(recover::RecoveredTask recovered) {
   return {};
 }
 
+void LiveStateSink::addSetting(const SettingRecord& setting) {
+  if (setting.name != kSettingDealtUntil) return registry_.adopt(setting);
+  if (const auto until = parseRfc3339(setting.value); until.ok()) flows_.dealt_until = *until;
+}
+
 Status LiveStateSink::addFlow(dao::FlowRow row) {
   LiveFlow& flow = flows_.flows[row.record.key()];
   flow.record = std::move(row.record);

@@ -32,7 +32,7 @@ class LiveStateSink final : public recover::RecoverySink {
 
   void expect(size_t tasks) override { live_.tasks.reserve(tasks + tasks / 4); }
   void expectFlows(size_t flows) override { flows_.flows.reserve(flows); }
-  void addSetting(const SettingRecord& setting) override { registry_.adopt(setting); }
+  void addSetting(const SettingRecord& setting) override;
   void addHost(const HostRecord& host) override { registry_.adopt(host); }
   void addLimit(const LimitRecord& limit) override { limits_.adopt(limit); }
   void addRunner(const RunnerRecord& runner) override { registry_.adopt(runner); }

@@ -21,7 +21,7 @@ struct FlowRecord {
   WallTime online_since{};  // Anchor of `every` without start; zero: never online.
   WallTime next_at{};       // Next instant of its schedule; zero: none.
   WallTime last_instant{};  // What its schedule has dealt with, up to here: no instant at or before
-                            // it is ever begun, wherever the clock stands, but for the next two.
+                            // it is ever begun, but for the next two. Set back with the clock.
   WallTime missed_after{};  // Instants later than this and not later than missed_until passed while
   WallTime missed_until{};  // nobody looked, and are still to be dealt with. Zero: none.
   int64_t fired = 0;        // Instants that have passed since it went online or got this schedule,

@@ -47,5 +47,8 @@ struct SettingRecord {
 // Names of settings.
 inline constexpr std::string_view kSettingWhiteList = "hosts.white_list";    // "true" | "false"
 inline constexpr std::string_view kSettingMinVersion = "hosts.min_version";  // Empty: any.
+// An instant (RFC 3339): what was due up to it may have been dealt with, though the clock stands
+// before it: it was ahead and is no more.
+inline constexpr std::string_view kSettingDealtUntil = "planner.dealt_until";
 
 }  // namespace baton

@@ -46,6 +46,7 @@ struct LiveFlow {
   std::optional<Recurrence> recurrence;  // If it has a schedule and its calendar is known; set
                                          // with `newest`.
   bool planned = false;                  // next_at was found in this term.
+  WallTime set_back_from{};              // last_instant before the clock went back, until counted.
   std::set<RunId> running;               // Runs that take a place.
   std::map<WaitingRank, RunId> waiting;  // Runs that wait for a place.
 };
@@ -69,6 +70,9 @@ struct FlowState {
   // wait for that. Null: deleted, or it can't be read any more (told in the log once).
   std::shared_ptr<const FlowVersion> newestOf(LiveFlow& flow);
   CalendarBook calendars;  // For recurrences.
+  // A clock that was ahead has begun or passed over instants up to here; the database knows which.
+  // In the past: of no meaning.
+  WallTime dealt_until{};
   // The same in two steps, so that another thread can read it: what to read (the text is null if
   // there is nothing to be read), and what came of it. Dropped if the flow has changed meanwhile.
   struct Unread {

@@ -35,8 +35,8 @@ int64_t countOf(const LiveFlow& flow) { return flow.newest->spec.schedule->count
 
 }  // namespace
 
-Planner::Planner(TermContext& context, FlowState& flows, RunEngine& runs)
-    : context_(context), flows_(flows), runs_(runs) {}
+Planner::Planner(TermContext& context, FlowState& flows, RunEngine& runs, ReadWorker& reads)
+    : context_(context), flows_(flows), runs_(runs), reads_(reads) {}
 
 // ------------------------------------------------------------------------------------- flows
 
@@ -63,7 +63,7 @@ void Planner::plan(LiveFlow& flow) {
   leave(flow);
   gaps_.erase(record.key());
   record.missed_after = record.missed_until = {};
-  record.next_at = {};
+  record.next_at = flow.set_back_from = {};
   flow.recurrence.reset();
   if (record.deleted || !record.online) return;
   if (flows_.newestOf(flow) == nullptr || !flow.recurrence) return;
@@ -129,6 +129,7 @@ void Planner::giveUp(Operation& operation, LiveFlow& flow, std::string_view reas
 
 void Planner::open() {
   open_ = true;
+  setBack(context_.clock.wallNow());
   for (const auto& [key, flow] : flows_.flows) {
     if (!flow.record.online || flow.record.deleted) continue;
     enter(flow);
@@ -158,13 +159,18 @@ void Planner::noticeGap(WallTime now) {
   const Micros step = now - looked_at_ - passed;
   looked_at_ = now;
   looked_boot_ = boot;
-  if (std::exchange(refused_, false) || passed > 2 * kSleepMax || step > kStepTolerated) {
+  const bool gap =
+      std::exchange(refused_, false) || passed > 2 * kSleepMax || step > kStepTolerated;
+  // The clock may have gone back right after the last look.
+  const WallTime back_to = gap ? now : now - passed;
+  if (gap) {
     watched_from_ = now;
     logInfo("planner_gap", field("not_looked_ms", passed.count() / 1000),
             field("clock_step_ms", step.count() / 1000));
   } else if (step < -kStepTolerated) {
-    watched_from_ = std::min(watched_from_, now);
+    watched_from_ = std::min(watched_from_, back_to);
   }
+  if (step < -kStepTolerated) setBack(back_to);
 }
 
 void Planner::arm(WallTime now) {
@@ -226,6 +232,7 @@ void Planner::take(LiveFlow& flow) {
   FlowRecord& record = flow.record;
   leave(flow);
   if (!read(flow)) return;
+  if (flow.set_back_from != WallTime{}) countSetBack(flow);
   // What stands in the row was so by the zones and the rules of then.
   const bool recovered = !std::exchange(flow.planned, true);
   if (const WallTime next = nextOf(flow); recovered && next != record.next_at) {
@@ -236,6 +243,11 @@ void Planner::take(LiveFlow& flow) {
     // Of two gaps the older one first; the flow comes back when that is dealt with.
     if (record.missed_until == WallTime{}) takeGap(flow);
     return;
+  }
+  if (record.next_at <= flows_.dealt_until) {
+    const Ahead* ahead = aheadOf(flow, record.next_at);
+    if (ahead == nullptr) return;
+    if (ahead->begun.contains(record.next_at)) return passOver(flow);
   }
   Operation operation;
   begin(operation, flow, record.next_at);
@@ -255,16 +267,18 @@ void Planner::begin(Operation& operation, LiveFlow& flow, WallTime at) {
   } else {
     operation.store(record);
   }
-  runs_.start(operation, {.flow = record.key(),
-                          .trigger = RunTrigger::Schedule,
-                          .trigger_key = formatRfc3339(at),
-                          .plan_time = at});
+  const RunRecord run = runs_.start(operation, {.flow = record.key(),
+                                                .trigger = RunTrigger::Schedule,
+                                                .trigger_key = formatRfc3339(at),
+                                                .plan_time = at});
+  if (at <= flows_.dealt_until) noteBegun(operation, run);
   operation.then([&clock = context_.clock, &metrics = context_.metrics, at] {
     metrics.scheduleLateness(static_cast<double>((clock.wallNow() - at).count()) / 1e6);
   });
 }
 
 void Planner::takeGap(LiveFlow& flow) {
+  if (skipDealtWith(flow)) return;
   FlowRecord& record = flow.record;
   WallTime gap_end = watched_from_;
   if (const int64_t count = countOf(flow); count > 0) {

@@ -9,6 +9,7 @@
 
 #include "master/flow/flow_state.h"
 #include "master/flow/run_engine.h"
+#include "master/state/read_worker.h"
 #include "master/term_context.h"
 
 namespace baton::master {
@@ -29,7 +30,7 @@ namespace baton::master {
 // While the database takes nothing, everything waits and nothing is lost. Dispatcher thread only.
 class Planner {
  public:
-  Planner(TermContext& context, FlowState& flows, RunEngine& runs);
+  Planner(TermContext& context, FlowState& flows, RunEngine& runs, ReadWorker& reads);
 
   // The flow went online or offline, was deleted, or has another schedule: its record and version
   // already say so. Sets the recurrence, next_at (later than now) and last_instant; the caller
@@ -45,8 +46,9 @@ class Planner {
   // stands in the rows of flows; none is read for that.
   void open();
   void close();
-  // The wall clock was set: looks again at once. After a backward step nothing that has been dealt
-  // with comes again, and the next instant is begun when the clock has reached it.
+  // The wall clock was set: looks again at once. After a backward step what was begun comes no
+  // more, whatever the clock shows, but what a clock that was ahead only passed over is begun in
+  // its time.
   void onWallClockStep();
 
   size_t planned() const { return due_.size(); }
@@ -69,6 +71,25 @@ class Planner {
   void leave(const LiveFlow& flow);
   WallTime nextOf(const LiveFlow& flow) const;  // Zero: none.
 
+  // The clock went back (planner_set_back.cc).
+  struct Ahead {
+    WallTime until{};  // What follows is known up to here.
+    bool asked = false;
+    std::set<WallTime> begun;
+    std::map<WallTime, MissedRecord> missed;
+  };
+  void setBack(WallTime now);
+  void setBack(LiveFlow& flow, WallTime now);
+  void countSetBack(LiveFlow& flow);  // What is undone of `fired`.
+  int64_t instantsBetween(const LiveFlow& flow, WallTime after, WallTime until) const;
+  // What is known of an instant that may have been dealt with. Null: it is being read, and the flow
+  // comes back.
+  const Ahead* aheadOf(const LiveFlow& flow, WallTime at);
+  void learn(const std::string& key, uint64_t generation, Ahead found, const Status& read);
+  void passOver(LiveFlow& flow);  // Its next instant has a run.
+  void noteBegun(Operation& operation, const RunRecord& run);
+  bool skipDealtWith(LiveFlow& flow);  // Of a gap. True: nothing of it is left.
+
   bool beginDue(WallTime now);  // False: there is more.
   void take(LiveFlow& flow);
   void takeGap(LiveFlow& flow);
@@ -89,12 +110,18 @@ class Planner {
   TermContext& context_;
   FlowState& flows_;
   RunEngine& runs_;
+  ReadWorker& reads_;
 
   std::set<std::pair<WallTime, std::string>> due_;  // Next instant and key of each online flow.
   std::set<std::string> gaps_;                      // Flows with a stretch of missed instants.
   std::string last_compensated_;                    // They take turns.
 
   std::map<std::string, uint64_t> missed_;
+
+  std::map<std::string, Ahead> ahead_;  // By flow, since the clock went back.
+  uint64_t set_backs_ = 0;
+  bool ahead_readable_ = true;    // All that was begun before the clock went back is durable.
+  std::set<std::string> unread_;  // Flows that wait for that.
 
   bool open_ = false;
   bool refused_ = false;     // The database took nothing when it was last looked.

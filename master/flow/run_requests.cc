@@ -223,6 +223,10 @@ Result<RunRecord> FlowCommands::runMissed(Operation& operation, MissedRecord mis
                            formatRfc3339(missed.plan_time), missed.flow, missed.run_id);
   }
   ASSIGN_OR_RETURN(const LiveFlow* flow, findToRun(missed.flow));
+  if (missed.plan_time > context_.clock.wallNow()) {
+    return Error::conflict("the instant {} of flow {} lies ahead: its schedule begins it",
+                           formatRfc3339(missed.plan_time), missed.flow);
+  }
   const RunRecord run = runs_.start(operation, {.flow = flow->record.key(),
                                                 .trigger = RunTrigger::Schedule,
                                                 .trigger_key = formatRfc3339(missed.plan_time),

@@ -123,7 +123,7 @@ class PlannerTest : public FlowTest {
       EXPECT_EQ(run.trigger_key, at->first);
     }
     for (const auto& [instant, missed] : database_.rows().missed) {
-      if (instant.second != key) continue;
+      if (instant.second != key || missed.run_id != 0) continue;
       EXPECT_TRUE(found.emplace(formatRfc3339(missed.plan_time), missed.reason).second)
           << formatRfc3339(missed.plan_time);
     }

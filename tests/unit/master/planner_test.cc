@@ -157,6 +157,61 @@ TEST_F(PlannerTest, ClockStepsBeginNothingTwiceAndLoseNothing) {
   EXPECT_EQ(fates("none"), expected);
 }
 
+// BUG-090's relative: the clock is eleven hours ahead for some seconds, and right again.
+TEST_F(PlannerTest, AClockThatWasAheadSilencesNoSchedule) {
+  apply(yaml("none", "cron: '* * * * *', timezone: UTC, misfire: none"));
+  apply(yaml("latest", "cron: '* * * * *', timezone: UTC, misfire: latest"));
+  apply(yaml("all", "cron: '* * * * *', timezone: UTC, misfire: {policy: all, max: 3}"));
+  apply(yaml("few", "cron: '* * * * *', timezone: UTC, misfire: none, count: 14"));
+  watchUntil("2026-03-02T00:10:30Z");
+  clock_.stepWall(Seconds(11 * 3'600));
+  watch(Seconds(20));
+  clock_.stepWall(-Seconds(11 * 3'600));
+  watch(Seconds(150));  // 00:13:20
+  for (const std::string flow : {"none", "latest", "all", "few"}) {
+    for (const std::string minute : {"11", "12", "13"}) {
+      EXPECT_EQ(fates(flow)["2026-03-02T00:" + minute + ":00Z"], "run") << flow << minute;
+    }
+  }
+  // Also for the next master, and one whose clock never was ahead.
+  absent(Seconds(20));
+  watchUntil("2026-03-02T00:20:30Z");
+  for (const std::string flow : {"none", "latest", "all"}) {
+    Fates expected;
+    expectEach(expected, "2026-03-02T00:01:00Z", "2026-03-02T00:20:00Z", Seconds(60), "run");
+    Fates seen = fates(flow);
+    seen.erase(seen.upper_bound("2026-03-02T00:20:00Z"), seen.end());
+    EXPECT_EQ(seen, expected) << flow;
+  }
+  // What was begun ahead of its time keeps its run; the rest comes in its time.
+  const size_t ahead = count("all", "late");
+  EXPECT_EQ(ahead, 3U);
+  watchUntil("2026-03-02T11:15:30Z", Seconds(30));
+  Fates seen = fates("all");
+  EXPECT_EQ(seen.size(), 11U * 60 + 15);
+  EXPECT_EQ(count("all", "late"), ahead);
+  EXPECT_EQ(count("all", "run"), seen.size() - ahead);
+  EXPECT_EQ(flowRow("few").fired, 14);
+  EXPECT_EQ(count("few", "run"), 14U);
+}
+
+TEST_F(PlannerTest, ANewMasterWithTheRightClockGoesOnBehindOneThatWasAhead) {
+  // Aim: the master with the wrong clock died with it.
+  apply(yaml("f", "cron: '*/5 * * * *', timezone: UTC, misfire: latest"));
+  watchUntil("2026-03-02T00:10:30Z");
+  clock_.stepWall(Seconds(7 * 3'600));
+  watch(Seconds(20));
+  rig_.reset();
+  clock_.stepWall(-Seconds(7 * 3'600));
+  begin();
+  watchUntil("2026-03-02T00:30:30Z");
+  Fates expected;
+  expectEach(expected, "2026-03-02T00:05:00Z", "2026-03-02T00:30:00Z", Seconds(300), "run");
+  Fates seen = fates("f");
+  seen.erase(seen.upper_bound("2026-03-02T00:30:00Z"), seen.end());
+  EXPECT_EQ(seen, expected);
+}
+
 TEST_F(PlannerTest, WhatWasBegunComesNoMoreThoughTheFlowIsPlannedAnewUnderAWrongClock) {
   // Aim: last_instant guards, also where the next instant is found anew, and over a deletion.
   apply(yaml("f", "cron: '* * * * *', timezone: UTC"));

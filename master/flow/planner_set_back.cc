@@ -1,0 +1,174 @@
+// A clock that was ahead for a while has moved all schedules on. When it is right again they go
+// back to it: what has a run keeps that one, and what was only passed over is begun in its time.
+// Which is which only the database knows, so it is read a stretch at a time, when an instant there
+// is due.
+#include <algorithm>
+
+#include "common/base/log.h"
+#include "master/flow/planner.h"
+
+namespace baton::master {
+namespace {
+
+// Who is so little ahead just waits.
+constexpr Micros kAheadTolerated = Seconds(60);
+constexpr Micros kAheadStretch = Seconds(3'600);
+constexpr uint32_t kAheadRunsMax = 10'000;
+constexpr uint32_t kAheadRowsPage = 1'000;
+constexpr Micros kReadAgainWait = Millis(200);
+
+template <typename Found>
+Status readAhead(dao::Reader& reader, const std::string& key, WallTime from, Found& found) {
+  const WallTime end = found.until + Micros(1);
+  ASSIGN_OR_RETURN(const auto runs, reader.runsPlanned(key, from, end, kAheadRunsMax));
+  for (const RunRecord& run : runs) {
+    if (run.trigger == RunTrigger::Schedule) found.begun.insert(run.plan_time);
+  }
+  for (WallTime before = end; before > from;) {
+    ASSIGN_OR_RETURN(const auto page, reader.missed(key, before, "", kAheadRowsPage));
+    for (const MissedRecord& row : page.items) {
+      before = row.plan_time;
+      if (before < from) break;
+      found.missed.emplace(row.plan_time, row);
+    }
+    if (!page.more) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+void Planner::setBack(WallTime now) {
+  size_t flows = 0;
+  WallTime ahead = flows_.dealt_until;
+  for (auto& [key, flow] : flows_.flows) {
+    if (flow.record.last_instant <= now + kAheadTolerated) continue;
+    ahead = std::max(ahead, flow.record.last_instant);
+    setBack(flow, now);
+    ++flows;
+  }
+  if (flows == 0) return;
+  logWarn("schedules_set_back", field("flows", flows), field("from", formatRfc3339(ahead)),
+          field("to", formatRfc3339(now)));
+  flows_.dealt_until = ahead;
+  const uint64_t generation = ++set_backs_;
+  ahead_readable_ = false;
+  for (auto& [key, known] : ahead_) known.until = {};
+  Operation operation;
+  operation.store(SettingRecord{std::string(kSettingDealtUntil), formatRfc3339(ahead)});
+  operation.then([this, generation] {
+    context_.dispatcher.post([this, generation] {
+      if (generation != set_backs_) return;
+      ahead_readable_ = true;
+      for (const std::string& key : std::exchange(unread_, {})) {
+        if (const LiveFlow* flow = flows_.findFlow(key)) enter(*flow);
+      }
+      if (open_) lookAgain({});
+    });
+  });
+  context_.writer.submit(std::move(operation));
+}
+
+// Its next instant is found when it is looked at: there may be very many flows.
+void Planner::setBack(LiveFlow& flow, WallTime now) {
+  FlowRecord& record = flow.record;
+  const bool follows = record.online && !record.deleted;
+  leave(flow);
+  flow.set_back_from = std::max(flow.set_back_from, record.last_instant);
+  record.last_instant = now;
+  if (record.missed_until > now) {
+    record.missed_until = now;
+    if (record.missed_after >= now) {
+      record.missed_after = record.missed_until = {};
+      gaps_.erase(record.key());
+    }
+  }
+  record.next_at = follows ? now : WallTime{};
+  flow.planned = false;
+  enter(flow);
+}
+
+void Planner::countSetBack(LiveFlow& flow) {
+  const WallTime from = std::exchange(flow.set_back_from, {});
+  FlowRecord& record = flow.record;
+  record.fired -= std::min(record.fired, instantsBetween(flow, record.last_instant, from));
+}
+
+// Only where they are counted.
+int64_t Planner::instantsBetween(const LiveFlow& flow, WallTime after, WallTime until) const {
+  const int64_t most = flow.newest->spec.schedule->count;
+  int64_t found = 0;
+  for (auto at = flow.recurrence->next(after); found < most && at && *at <= until;
+       at = flow.recurrence->next(*at)) {
+    ++found;
+  }
+  return found;
+}
+
+const Planner::Ahead* Planner::aheadOf(const LiveFlow& flow, WallTime at) {
+  Ahead& known = ahead_[flow.record.key()];
+  if (at <= known.until) return &known;
+  if (!ahead_readable_) {
+    unread_.insert(flow.record.key());
+    return nullptr;
+  }
+  if (std::exchange(known.asked, true)) return nullptr;
+  Ahead wanted;
+  wanted.until = std::min(at + kAheadStretch, flows_.dealt_until);
+  reads_.submit([this, key = flow.record.key(), at, generation = set_backs_,
+                 found = std::move(wanted)](dao::Reader& reader) mutable {
+    const Status read = readAhead(reader, key, at, found);
+    context_.dispatcher.post([this, key, generation, found = std::move(found), read] {
+      learn(key, generation, found, read);
+    });
+  });
+  return nullptr;
+}
+
+void Planner::learn(const std::string& key, uint64_t generation, Ahead found, const Status& read) {
+  Ahead& known = ahead_[key];
+  known.asked = false;
+  if (read.ok() && generation == set_backs_) {
+    found.begun.merge(known.begun);  // What was begun meanwhile.
+    known = std::move(found);
+  }
+  if (const LiveFlow* flow = flows_.findFlow(key)) enter(*flow);
+  if (open_) lookAgain(read.ok() ? Micros(0) : kReadAgainWait);
+}
+
+void Planner::passOver(LiveFlow& flow) {
+  FlowRecord& record = flow.record;
+  record.last_instant = record.next_at;
+  ++record.fired;
+  record.next_at = nextOf(flow);
+  Operation operation;
+  operation.store(record);
+  context_.writer.submit(std::move(operation));
+  enter(flow);
+}
+
+void Planner::noteBegun(Operation& operation, const RunRecord& run) {
+  Ahead& known = ahead_[nameKey(run.flow)];
+  known.begun.insert(run.plan_time);
+  const auto missed = known.missed.find(run.plan_time);
+  if (missed == known.missed.end()) return;
+  missed->second.run_id = run.state.id;
+  operation.changes.missed.push_back(missed->second);
+}
+
+bool Planner::skipDealtWith(LiveFlow& flow) {
+  FlowRecord& record = flow.record;
+  const WallTime until = std::min(flows_.dealt_until, watched_from_ - Micros(1));
+  if (until <= record.last_instant) return false;
+  record.fired += instantsBetween(flow, record.last_instant, until);
+  record.last_instant = until;
+  record.next_at = nextOf(flow);
+  if (record.next_at != WallTime{} && record.next_at < watched_from_) return false;
+  Operation operation;
+  operation.store(record);
+  context_.writer.submit(std::move(operation));
+  enter(flow);
+  return true;
+}
+
+}  // namespace baton::master
