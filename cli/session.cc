@@ -6,11 +6,7 @@
 namespace baton::cli {
 
 int reportError(std::ostream& err, const Error& error) {
-  std::string text = error.message();
-  if (!error.field().empty() && text.find(error.field()) == text.npos) {
-    text = fmt::format("{}: {}", error.field(), text);
-  }
-  err << "baton: " << text << "\n";
+  err << "baton: " << error.told() << "\n";
   if (error.code() == ErrorCode::Unauthenticated) {
     err << "baton: the token was not accepted; see BATON_TOKEN and --token-file\n";
   }

@@ -33,8 +33,7 @@ net::HttpResponse wrongDefinition(const std::vector<DefinitionIssue>& issues) {
 
 void failDefinition(const Call& call, const Error& error) {
   if (error.code() != ErrorCode::Conflict || error.field() != "version") return call.fail(error);
-  call.reply(problem(412, "version_conflict", fmt::format("{} {}", error.field(), error.message()),
-                     error.field()));
+  call.reply(problem(412, "version_conflict", error.told(), error.field()));
 }
 
 bool wantsYaml(const net::HttpRequest& request) {

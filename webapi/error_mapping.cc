@@ -72,10 +72,7 @@ net::HttpResponse ErrorMapper::toResponse(const Error& error, const RequestFacts
   }
   std::string_view code = toString(error.code());
   if (status == 409 && !conflict_code.empty()) code = conflict_code;
-  const std::string detail = error.field().empty()
-                                 ? error.message()
-                                 : fmt::format("{} {}", error.field(), error.message());
-  net::HttpResponse response = problem(status, code, detail, error.field());
+  net::HttpResponse response = problem(status, code, error.told(), error.field());
   if (status == 401) response.headers.add("WWW-Authenticate", "Bearer realm=\"baton\"");
   return response;
 }

@@ -61,7 +61,8 @@ Status readPreconditions(const net::HttpRequest& request, std::optional<uint32_t
                  fmt::format("is {}, expected {}", truncateUtf8(value, 40), expected), name);
   };
   if (match != nullptr && none != nullptr) {
-    return Error(ErrorCode::InvalidArgument, "and If-None-Match contradict each other", "If-Match");
+    return Error(ErrorCode::InvalidArgument, "contradicts If-None-Match: give one of them",
+                 "If-Match");
   }
   if (none != nullptr) {
     if (*none != "*") return wrong("If-None-Match", *none, "*");

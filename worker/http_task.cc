@@ -150,8 +150,7 @@ int runHttpTask(const std::vector<std::string>& arguments) {
            "standard input"};
   } else if (const auto job = readJob(); !job.ok()) {
     end = {HttpTaskExit::BadRequest,
-           fmt::format("the request can't be sent: {}{}{}", job.error().field(),
-                       job.error().field().empty() ? "" : " ", job.error().message())};
+           fmt::format("the request can't be sent: {}", job.error().told())};
   } else {
     end = runHttpJob(*job);
   }

@@ -59,10 +59,12 @@ bool isRetryable(ErrorCode code) {
   }
 }
 
-std::string Error::text() const {
-  if (field_.empty()) return fmt::format("{}: {}", toString(code_), message_);
-  return fmt::format("{}: {}: {}", toString(code_), field_, message_);
+std::string Error::told() const {
+  const std::string lead = field_ + ": ";
+  return field_.empty() || message_.find(lead) != message_.npos ? message_ : lead + message_;
 }
+
+std::string Error::text() const { return fmt::format("{}: {}", toString(code_), told()); }
 
 Error Error::withField(std::string field) && {
   if (field_.empty()) field_ = std::move(field);
@@ -70,7 +72,7 @@ Error Error::withField(std::string field) && {
 }
 
 Error Error::withContext(std::string_view context) && {
-  message_ = fmt::format("{}: {}", context, message_);
+  message_ = fmt::format("{}: {}", context, told());
   return std::move(*this);
 }
 

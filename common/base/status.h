@@ -74,12 +74,15 @@ class Error {
   const std::string& message() const { return message_; }
   const std::string& field() const { return field_; }
 
-  // "code: message", for logs.
+  // "field: message", for people; without a field, or if the message names it already (as behind a
+  // context), the message alone.
+  std::string told() const;
+  // "code: " and what is told, for logs.
   std::string text() const;
 
   // The same error about a named field (kept if one is named already).
   Error withField(std::string field) &&;
-  // The same error with "context: " before the message.
+  // The same error with "context: " before what is told.
   Error withContext(std::string_view context) &&;
 
  private:

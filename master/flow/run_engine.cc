@@ -227,11 +227,7 @@ void RunEngine::letGo(Operation& operation, LiveRun& run, NodeIndex node) {
   const auto submission =
       resolved.ok() ? flow::taskSpecOf(*resolved, context) : Result<TaskSpec>(resolved.error());
   if (!submission.ok()) {
-    const Error& error = submission.error();
-    return tasks_.failSpec(operation, *task,
-                           error.field().empty()
-                               ? error.message()
-                               : fmt::format("{}: {}", error.field(), error.message()));
+    return tasks_.failSpec(operation, *task, submission.error().told());
   }
   tasks_.letGo(operation, *task, dumpJson(runPartToJson(*submission)));
 }
@@ -254,12 +250,10 @@ void RunEngine::carry(Operation& operation, LiveRun& run, LiveTask& task, bool a
   }
   const auto resolved = flow::resolveTask(spec, contextOf(run));
   if (!resolved.ok() && !again) {
-    return tasks_.failSpec(
-        operation, task,
-        fmt::format("{}: {}", resolved.error().field(), resolved.error().message()));
+    return tasks_.failSpec(operation, task, resolved.error().told());
   }
   if (!resolved.ok()) {
-    return tasks_.done(operation, task, FailureReason::BadSpec, resolved.error().message());
+    return tasks_.done(operation, task, FailureReason::BadSpec, resolved.error().told());
   }
   if (again && task.state.status == TaskStatus::Terminating) return tasks_.stopped(operation, task);
   if (!again) tasks_.begin(operation, task);

@@ -46,8 +46,20 @@ TEST(StatusTest, ContextGoesBeforeTheMessageAndAFieldIsNotReplaced) {
   // Aim: the innermost reader knows best which field is wrong.
   const Error error = Error::invalidArgument("is empty").withField("inner").withField("outer");
   EXPECT_EQ(error.field(), "inner");
-  EXPECT_EQ(Error(error).withContext("reading a").message(), "reading a: is empty");
+  EXPECT_EQ(Error(error).withContext("reading a").message(), "reading a: inner: is empty");
   EXPECT_EQ(Error(error).withContext("reading a").code(), ErrorCode::InvalidArgument);
+}
+
+TEST(StatusTest, WhatIsToldNamesTheFieldOnce) {
+  // Aim: one way for every reader to say where something is wrong, also behind a context.
+  const Error plain = Error::invalidArgument("nothing to run");
+  EXPECT_EQ(plain.told(), "nothing to run");
+  EXPECT_EQ(plain.text(), "invalid_argument: nothing to run");
+  const Error error = Error::invalidArgument("there are more than 7").withField("to");
+  EXPECT_EQ(error.told(), "to: there are more than 7");
+  EXPECT_EQ(error.text(), "invalid_argument: to: there are more than 7");
+  EXPECT_EQ(Error(error).withContext("a.yaml").told(), "a.yaml: to: there are more than 7");
+  EXPECT_EQ(Error(ErrorCode::Conflict, "to: is gone", "to").told(), "to: is gone");
 }
 
 TEST(StatusTest, OnlyWhatMayPassByItselfIsRetryable) {

@@ -89,6 +89,9 @@ class WebTest : public ::testing::Test {
     EXPECT_FALSE(json.value("title", "").empty());
     EXPECT_FALSE(json.value("detail", "").empty());
     EXPECT_EQ(json.value("field", ""), field) << response.body;
+    // One way to say where it is wrong.
+    const std::string detail = json.value("detail", "");
+    EXPECT_TRUE(field.empty() || detail.starts_with(field + ": ")) << detail;
     if (status == 503) {
       EXPECT_FALSE(response.headers.get("Retry-After").empty());
     }
