@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/base/json.h"
-#include "common/yaml/plain_scalar.h"
+#include "common/base/nearest_word.h"
 
 extern char** environ;
 

@@ -25,8 +25,4 @@ std::optional<int64_t> plainBytes(std::string_view text);
 // A duration each of whose numbers is plain.
 std::optional<Millis> plainDuration(std::string_view text);
 
-// The word that `text` was probably meant to be: the one with the fewest changes, at most three
-// and fewer than it has letters; empty if there is none.
-std::string_view nearestWord(std::string_view text, std::span<const std::string_view> words);
-
 }  // namespace baton

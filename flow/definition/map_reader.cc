@@ -37,11 +37,6 @@ std::string joinWords(std::span<const std::string_view> words) {
   return out;
 }
 
-std::string hintFor(std::string_view word, std::span<const std::string_view> known) {
-  const std::string_view nearest = nearestWord(word, known);
-  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
-}
-
 std::string itemPath(const std::string& path, size_t index) {
   return fmt::format("{}[{}]", path, index);
 }

@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/json.h"
+#include "common/base/nearest_word.h"
 #include "common/yaml/yaml_document.h"
 
 namespace baton::flow {
@@ -44,8 +45,6 @@ class IssueList {
 std::string shownNode(const YamlNode& node);
 // "a, b or c".
 std::string joinWords(std::span<const std::string_view> words);
-// "; did you mean x?", or nothing.
-std::string hintFor(std::string_view word, std::span<const std::string_view> known);
 
 // Reads the keys of one map of a document into typed variables, strictly; a sibling of JsonReader
 // that tells everything that is wrong, with its place. Each reader returns whether it has set the

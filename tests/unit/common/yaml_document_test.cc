@@ -183,10 +183,6 @@ TEST(YamlDocumentTest, PlainScalars) {
   }
   EXPECT_EQ(plainDuration("1h30m"), Millis(5'400'000));
   EXPECT_FALSE(plainDuration("010s"));
-  const std::string_view words[] = {"timeout", "weight", "when"};
-  EXPECT_EQ(nearestWord("timout", words), "timeout");
-  EXPECT_EQ(nearestWord("tasks", words), "");
-  EXPECT_EQ(nearestWord("x", words), "");
 }
 
 }  // namespace
