@@ -57,11 +57,9 @@ void addCalendarImport(CLI::App& calendar, CommandTree& tree) {
   verb->add_option("NAME", options->name, "The calendar; made if it is not there")->required();
   verb->add_option("FILE", options->file, "iCalendar; - for standard input")->required();
   verb->add_option("--from", options->from_year, "First year (default: this year)")
-      ->check(notPlainDigits)
-      ->check(CLI::Range(kYearMin, kYearMax));
+      ->check(numberFrom(kYearMin, kYearMax));
   verb->add_option("--until", options->until_year, "Last year (default: the next year)")
-      ->check(notPlainDigits)
-      ->check(CLI::Range(kYearMin, kYearMax));
+      ->check(numberFrom(kYearMin, kYearMax));
   verb->add_option("--workday", options->workday_text,
                    "Events with this text in their summary are workdays that were moved to a "
                    "weekend");

@@ -5,6 +5,8 @@
 
 #include "cli/command_tree.h"
 #include "cli/exit_code.h"
+#include "cli/help_formatter.h"
+#include "cli/usage_error.h"
 
 namespace baton::cli {
 namespace {
@@ -50,7 +52,54 @@ std::vector<std::string> splitAtDashes(const std::vector<std::string>& arguments
   return {arguments.begin(), dashes};
 }
 
+// All commands with what their parsing fills in.
+struct Commands {
+  explicit Commands(const Programs& programs) : app(kDescription, "baton") {
+    app.formatter(help);
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.set_version_flag("--version", "baton " BATON_VERSION, "Print the version and exit");
+    addSharedOptions(app, tree);
+    addTaskCommands(app, tree);
+    addFlowCommands(app, tree);
+    addRunCommands(app, tree);
+    addEventCommands(app, tree);
+    addActivityCommands(app, tree);
+    addScheduleCommands(app, tree);
+    addCalendarCommands(app, tree);
+    addHostCommands(app, tree);
+    addLimitCommands(app, tree);
+    addClusterCommands(app, tree, programs);
+    addConfigCommands(app, tree);
+    addProgramCommands(app, tree, programs);
+    app.footer(kFooter);  // Last: those that are added take it over.
+  }
+  Commands(const Commands&) = delete;
+  Commands& operator=(const Commands&) = delete;
+
+  CommandTree tree;
+  CLI::App app;
+  const std::shared_ptr<HelpFormatter> help = std::make_shared<HelpFormatter>(tree);
+};
+
+void addVerbs(const CLI::App& app, const std::vector<std::string>& path,
+              std::vector<std::vector<std::string>>& verbs) {
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    std::vector<std::string> named = path;
+    named.push_back(sub->get_name());
+    if (isVerb(*sub)) verbs.push_back(named);
+    addVerbs(*sub, named, verbs);
+  }
+}
+
 }  // namespace
+
+std::vector<std::vector<std::string>> allVerbs(const Programs& programs) {
+  const Commands commands(programs);
+  std::vector<std::vector<std::string>> verbs;
+  addVerbs(commands.app, {}, verbs);
+  return verbs;
+}
 
 int run(const std::vector<std::string>& arguments, const Programs& programs,
         Surroundings& surroundings) {
@@ -62,40 +111,30 @@ int run(const std::vector<std::string>& arguments, const Programs& programs,
       return (*program)({arguments.begin() + 1, arguments.end()});
     }
   }
-  CommandTree tree;
-  CLI::App app(kDescription, "baton");
-  app.footer(kFooter);
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.set_version_flag("--version", "baton " BATON_VERSION);
-  addSharedOptions(app, tree);
-  addTaskCommands(app, tree);
-  addFlowCommands(app, tree);
-  addRunCommands(app, tree);
-  addEventCommands(app, tree);
-  addActivityCommands(app, tree);
-  addScheduleCommands(app, tree);
-  addCalendarCommands(app, tree);
-  addHostCommands(app, tree);
-  addLimitCommands(app, tree);
-  addClusterCommands(app, tree, programs);
-  addConfigCommands(app, tree);
-  addProgramCommands(app, tree, programs);
-  std::vector<std::string> words = splitAtDashes(arguments, tree);
-  std::reverse(words.begin(), words.end());  // As the parser takes them.
+  Commands commands(programs);
+  CLI::App& app = commands.app;
+  CommandTree& tree = commands.tree;
+  const auto refuse = [&](const std::string& why) {
+    surroundings.err << "baton: " << printable(why) << "\n"
+                     << commands.help->usageOf(namedApp(app)) << "; --help tells more\n";
+    return kExitUsage;
+  };
+  const std::vector<std::string> words = splitAtDashes(arguments, tree);
+  if (const auto wrong = wrongVerb(app, words)) {
+    surroundings.err << "baton: " << printable(*wrong) << "\n";
+    return kExitUsage;
+  }
   try {
-    app.parse(words);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // As the parser takes them.
   } catch (const CLI::Success& asked) {
     app.exit(asked, surroundings.out, surroundings.err);
     return kExitOk;
   } catch (const CLI::ParseError& wrong) {
-    surroundings.err << "baton: " << wrong.what() << "\n"
-                     << "baton: --help behind a verb shows its options\n";
-    return kExitUsage;
+    return refuse(refusalText(app, wrong));
   }
+  if (const auto empty = emptyValue(app, words)) return refuse(*empty);
   if (!tree.behind_dashes.empty() && !tree.takes_dashes) {
-    surroundings.err << "baton: this verb has no use for what stands behind --\n";
-    return kExitUsage;
+    return refuse(fmt::format("{} has no use for what stands behind --", commandOf(namedApp(app))));
   }
   CHECK(tree.action != nullptr);
   int code = tree.action(surroundings);

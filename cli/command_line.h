@@ -13,4 +13,7 @@ namespace baton::cli {
 int run(const std::vector<std::string>& arguments, const Programs& programs,
         Surroundings& surroundings);
 
+// Every verb, as the words that name it.
+std::vector<std::vector<std::string>> allVerbs(const Programs& programs);
+
 }  // namespace baton::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace baton::cli {
 // What parsing fills in: the options that all share, and the action of the verb that was named.
 struct CommandTree {
   ClientOptions client;
-  std::vector<std::string> behind_dashes;  // What stood behind "--".
-  bool takes_dashes = false;               // The verb has a use for them.
+  std::vector<std::string> behind_dashes;              // What stood behind "--".
+  bool takes_dashes = false;                           // The verb has a use for them.
+  std::map<const CLI::App*, std::string> usage_tails;  // What else stands in a verb's usage.
   std::function<int(Surroundings&)> action;
 };
 

@@ -49,18 +49,18 @@ void addDiff(CLI::App& flow, CommandTree& tree) {
   CLI::App* verb = flow.add_subcommand(
       "diff", "Say in words what a definition would change, or what differs between two");
   auto options = std::make_shared<FlowFileOptions>();
-  verb->add_option("FILES", options->files,
-                   "One is compared with what the master has; an old one and a new one with each "
-                   "other, which needs no master")
-      ->required()
-      ->expected(1, 2);
+  auto newer = std::make_shared<std::string>();
+  options->files.resize(1);
+  verb->add_option("FILE", options->files.front(), "Compared with what the master has")->required();
+  verb->add_option("NEW", *newer, "Compared with FILE instead, which needs no master");
   addProjectParams(*verb, *options);
   verb->footer(
       "Exit codes: 0 they mean the same, 1 they differ, 255 one can't be read or is wrong, or\n"
       "the master can't be asked.\n\n"
       "Examples:\n  baton flow diff nightly.yaml\n"
       "  baton flow diff old/nightly.yaml nightly.yaml");
-  verb->callback([&tree, options] {
+  verb->callback([&tree, options, newer] {
+    if (!newer->empty()) options->files.push_back(*newer);
     tree.action = [&tree, options](Surroundings& surroundings) {
       return diffFiles(tree, surroundings, *options);
     };
@@ -180,7 +180,7 @@ void addBackfill(CLI::App& flow, CommandTree& tree) {
   verb->add_option("--to", options->to, "Last instant of its schedule, included");
   addRepeated(*verb, "--at", options->at, "This plan time instead of a range; may be repeated");
   verb->add_option("--parallel", options->parallel, "Runs at a time, 1 to 100 (default: 1)")
-      ->check(notPlainDigits);
+      ->check(numberFrom(1, 100));
   verb->add_flag("--newest-first", options->newest_first, "Begin with the newest plan time");
   verb->add_flag("--keep-going", options->keep_going,
                  "Go on behind a run that failed (default: the rest is skipped)");

@@ -3,6 +3,7 @@
 
 #include "cli/command_tree.h"
 #include "cli/host_verbs.h"
+#include "cli/options.h"
 
 namespace baton::cli {
 namespace {
@@ -19,7 +20,7 @@ struct HostWords {
 constexpr const char* kHostHelp = "Worker id, or the name of a host: then all workers on it";
 
 void addHostAction(CLI::App& host, CommandTree& tree, const std::string& action,
-                   const std::string& help) {
+                   const std::string& help, const std::string& example) {
   CLI::App* verb = host.add_subcommand(action, help);
   auto words = std::make_shared<HostWords>();
   verb->add_option("HOST", words->host, kHostHelp)->required();
@@ -29,6 +30,7 @@ void addHostAction(CLI::App& host, CommandTree& tree, const std::string& action,
   if (action == "drain") {
     verb->add_flag("--wait", words->wait, "Wait until nothing runs there any more");
   }
+  verb->footer("Example:\n  baton host " + example);
   verb->callback([&tree, words, action] {
     setClientAction(tree, [words, action](Session& session) {
       return hostAction(session, words->host, action, words->reason, words->wait);
@@ -41,6 +43,7 @@ void addHostList(CLI::App& host, CommandTree& tree) {
       "list", "List workers: how busy, how healthy, and why one takes no tasks");
   auto runners = std::make_shared<bool>(false);
   list->add_flag("--runners", *runners, "List each runner instead");
+  list->footer("Examples:\n  baton host list\n  baton host list --runners -o json");
   list->callback([&tree, runners] {
     setClientAction(tree, [runners](Session& session) { return hostList(session, *runners); });
   });
@@ -60,14 +63,15 @@ void addHostLabel(CLI::App& host, CommandTree& tree) {
 }
 
 void addHostPolicy(CLI::App& host, CommandTree& tree) {
-  host.add_subcommand("policy", "Show the white list and the version that workers need")
-      ->callback([&tree] { setClientAction(tree, hostPolicy); });
+  CLI::App* policy =
+      host.add_subcommand("policy", "Show the white list and the version that workers need");
+  policy->footer("Example:\n  baton host policy");
+  policy->callback([&tree] { setClientAction(tree, hostPolicy); });
   CLI::App* white_list = host.add_subcommand(
       "whitelist", "on: only hosts that were included get tasks; off: all that are not excluded");
   auto words = std::make_shared<HostWords>();
-  white_list->add_option("WORD", words->word, "on or off")
-      ->required()
-      ->check(CLI::IsMember({"on", "off"}));
+  white_list->add_option("WORD", words->word, "on or off")->required()->check(oneOf({"on", "off"}));
+  white_list->footer("Example:\n  baton host whitelist on");
   white_list->callback([&tree, words] {
     setClientAction(tree,
                     [words](Session& session) { return hostWhiteList(session, words->word); });
@@ -76,6 +80,7 @@ void addHostPolicy(CLI::App& host, CommandTree& tree) {
       host.add_subcommand("min-version", "Give no tasks to workers of an older version");
   auto wanted = std::make_shared<HostWords>();
   version->add_option("VERSION", wanted->word, "Such as 1.2.0, or none for any")->required();
+  version->footer("Example:\n  baton host min-version 1.2.0");
   version->callback([&tree, wanted] {
     setClientAction(tree,
                     [wanted](Session& session) { return hostMinVersion(session, wanted->word); });
@@ -88,12 +93,16 @@ void addHostCommands(CLI::App& app, CommandTree& tree) {
   CLI::App* host = app.add_subcommand("host", "Look at workers and say which get tasks");
   host->require_subcommand(1);
   addHostList(*host, tree);
-  addHostAction(*host, tree, "drain", "Give a host no new tasks; what runs there goes on");
+  addHostAction(*host, tree, "drain", "Give a host no new tasks; what runs there goes on",
+                "drain worker-7 --reason 'new kernel' --wait");
   addHostAction(*host, tree, "exclude",
-                "Put a host on the black list, also before it reports for the first time");
-  addHostAction(*host, tree, "include", "Give a host tasks again; approves it under a white list");
+                "Put a host on the black list, also before it reports for the first time",
+                "exclude worker-7 --reason 'bad disk'");
+  addHostAction(*host, tree, "include", "Give a host tasks again; approves it under a white list",
+                "include worker-7");
   addHostAction(*host, tree, "unregister",
-                "Forget a worker that is dead or drained and has no open attempts");
+                "Forget a worker that is dead or drained and has no open attempts",
+                "unregister worker-7");
   addHostLabel(*host, tree);
   addHostPolicy(*host, tree);
 }

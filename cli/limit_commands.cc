@@ -3,6 +3,7 @@
 
 #include "cli/command_tree.h"
 #include "cli/limit_verbs.h"
+#include "cli/options.h"
 
 namespace baton::cli {
 namespace {
@@ -22,7 +23,7 @@ void addGroupSet(CLI::App& group, CommandTree& tree) {
                    "Lowest priority that is started: low, normal, high, critical; none: all");
   verb->add_option("--description", options->description, "For people; none: no description");
   verb->footer(
-      "A limit below what runs now only holds back new starts. Examples:\n"
+      "A limit below what runs now only holds back new starts.\n\nExamples:\n"
       "  baton group set warehouse --limit 4\n"
       "  baton group set night --window 22:00-06:00 --time-zone Europe/Berlin");
   verb->callback([&tree, options] {
@@ -36,6 +37,7 @@ void addNamed(CLI::App& parent, CommandTree& tree, const std::string& name, cons
   CLI::App* sub = parent.add_subcommand(name, help);
   auto argument = std::make_shared<std::string>();
   sub->add_option("NAME", *argument, "The group")->required();
+  sub->footer(fmt::format("Example:\n  baton group {} warehouse", name));
   sub->callback([&tree, argument, verb] {
     setClientAction(tree, [argument, verb](Session& session) { return verb(session, *argument); });
   });
@@ -47,7 +49,8 @@ void addLimitVerbs(CLI::App& limit, CommandTree& tree) {
   };
   CLI::App* set = limit.add_subcommand("set", "Say how many tasks may run at a time");
   auto words = std::make_shared<Words>();
-  set->add_option("KIND", words->kind, "flow, user or host")->required();
+  const auto kinds = oneOf({"flow", "user", "host"});
+  set->add_option("KIND", words->kind, "flow, user or host")->required()->check(kinds);
   set->add_option("NAME", words->name, "The flow, user or host")->required();
   set->add_option("LIMIT", words->limit, "Tasks at a time; 0: none is started")->required();
   set->add_option("--description", words->description, "For people");
@@ -58,11 +61,13 @@ void addLimitVerbs(CLI::App& limit, CommandTree& tree) {
     });
   });
   CLI::App* list = limit.add_subcommand("list", "List limits, and what counts against them");
+  list->footer("Example:\n  baton limit list");
   list->callback([&tree] { setClientAction(tree, limitList); });
   CLI::App* remove = limit.add_subcommand("delete", "End a limit");
   auto gone = std::make_shared<Words>();
-  remove->add_option("KIND", gone->kind, "flow, user or host")->required();
+  remove->add_option("KIND", gone->kind, "flow, user or host")->required()->check(kinds);
   remove->add_option("NAME", gone->name, "The flow, user or host")->required();
+  remove->footer("Example:\n  baton limit delete host db-1");
   remove->callback([&tree, gone] {
     setClientAction(
         tree, [gone](Session& session) { return limitDelete(session, gone->kind, gone->name); });
@@ -75,8 +80,10 @@ void addLimitCommands(CLI::App& app, CommandTree& tree) {
   CLI::App* group = app.add_subcommand("group", "Limit what tasks that share something may run");
   group->require_subcommand(1);
   addGroupSet(*group, tree);
-  group->add_subcommand("list", "List groups: limit, weight in use, running, queued")
-      ->callback([&tree] { setClientAction(tree, groupList); });
+  CLI::App* list =
+      group->add_subcommand("list", "List groups: limit, weight in use, running, queued");
+  list->footer("Example:\n  baton group list");
+  list->callback([&tree] { setClientAction(tree, groupList); });
   addNamed(*group, tree, "get", "Show one group", groupGet);
   addNamed(*group, tree, "delete", "Limit a group no more", groupDelete);
   CLI::App* limit = app.add_subcommand("limit", "Limit the running tasks of a flow, user or host");
@@ -90,6 +97,7 @@ void addClusterLimitCommands(CLI::App& cluster, CommandTree& tree) {
   auto max = std::make_shared<std::string>();
   limit->add_option("LIMIT", *max,
                     "A number, 0: no limit, default: as limits.running_max says; left out: show");
+  limit->footer("Examples:\n  baton cluster limit\n  baton cluster limit 200");
   limit->callback([&tree, max] {
     setClientAction(tree, [max](Session& session) { return clusterLimit(session, *max); });
   });

@@ -1,6 +1,8 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 
 namespace baton::cli {
 
@@ -9,10 +11,28 @@ CLI::Option* addRepeated(CLI::App& verb, const std::string& name, std::vector<st
   return verb.add_option(name, out, help)->allow_extra_args(false);
 }
 
-std::string notPlainDigits(const std::string& text) {
-  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-  if (digits && (text.front() != '0' || text.size() == 1)) return {};
-  return fmt::format("is \"{}\", expected a whole number in plain digits", truncateUtf8(text, 40));
+std::function<std::string(const std::string&)> oneOf(std::vector<std::string> words) {
+  return [words = std::move(words)](const std::string& text) {
+    if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
+    std::string expected;
+    for (size_t i = 0; i < words.size(); ++i) {
+      expected += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+    }
+    return fmt::format("is \"{}\", expected {}", truncateUtf8(text, 40), expected);
+  };
+}
+
+std::function<std::string(const std::string&)> numberFrom(int64_t min, int64_t max) {
+  return [min, max](const std::string& text) {
+    int64_t number = -1;
+    const char* const end = text.data() + text.size();
+    const auto [read, failure] = std::from_chars(text.data(), end, number);
+    const bool whole = failure == std::errc() && read == end;
+    const bool plain = whole && (text.front() != '0' || text.size() == 1);
+    if (plain && number >= min && number <= max) return std::string();
+    return fmt::format("is \"{}\", expected a whole number from {} to {}", truncateUtf8(text, 40),
+                       min, max);
+  };
 }
 
 void addPageOptions(CLI::App& verb, PageOptions& options, bool total) {

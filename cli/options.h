@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,10 @@ namespace baton::cli {
 // An option that may be repeated and takes one value each time, so that it can't swallow others.
 CLI::Option* addRepeated(CLI::App& verb, const std::string& name, std::vector<std::string>& out,
                          const std::string& help);
-// A check for options that are numbers: CLI11 alone reads 010 as 8 and 0x10 as 16. Empty if the
-// text is a whole number in plain digits, else what was expected.
-std::string notPlainDigits(const std::string& text);
+// Checks for options that are one of some words, and for whole numbers from `min` to `max` in plain
+// digits (CLI11 alone reads 010 as 8 and 0x10 as 16): what was expected, or nothing.
+std::function<std::string(const std::string&)> oneOf(std::vector<std::string> words);
+std::function<std::string(const std::string&)> numberFrom(int64_t min, int64_t max);
 // --limit, --cursor, --all, and --total where the list can count.
 void addPageOptions(CLI::App& verb, PageOptions& options, bool total);
 

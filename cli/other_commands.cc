@@ -5,6 +5,8 @@
 #include "cli/command_tree.h"
 #include "cli/config_verbs.h"
 #include "cli/exit_code.h"
+#include "cli/help_formatter.h"
+#include "cli/options.h"
 #include "cli/version.h"
 #include "common/base/duration_text.h"
 
@@ -101,7 +103,9 @@ void addInit(CLI::App& cluster, CommandTree& tree, const Programs& programs) {
 // Adds a verb that needs no options of its own.
 void addPlain(CLI::App& parent, CommandTree& tree, const std::string& name, const std::string& help,
               int (*verb)(Session&)) {
-  parent.add_subcommand(name, help)->callback([&tree, verb] { setClientAction(tree, verb); });
+  CLI::App* added = parent.add_subcommand(name, help);
+  added->footer(fmt::format("Example:\n  {} {}", commandOf(parent), name));
+  added->callback([&tree, verb] { setClientAction(tree, verb); });
 }
 
 template <typename Config, typename Load>
@@ -112,6 +116,7 @@ void addProgram(CLI::App& app, CommandTree& tree, const std::string& name, const
   CLI::App* verb = app.add_subcommand(name, help);
   auto options = std::make_shared<ProgramOptions>();
   addProgramOptions(*verb, *options, file);
+  verb->footer(fmt::format("Example:\n  baton {} --config {}", name, file));
   verb->callback([&tree, options, load, program] {
     tree.action = [options, load, program](Surroundings& surroundings) {
       return loadAndStart(surroundings, *options, load, program);
@@ -137,7 +142,7 @@ void addStandalone(CLI::App& app, CommandTree& tree, const Programs& programs) {
                    "Heartbeat interval (heartbeat.interval)");
   verb->footer(
       "It makes a token of its own and leaves client.yaml where the client verbs find it, so that\n"
-      "they work without any setting. Example:\n  baton standalone --port 7410 --runners 8");
+      "they work without any setting.\n\nExample:\n  baton standalone --port 7410 --runners 8");
   verb->callback([&tree, options, short_cuts, program = programs.standalone] {
     tree.action = [options, short_cuts, program](Surroundings& surroundings) {
       ProgramOptions all = *options;
@@ -166,6 +171,7 @@ void addClusterCommands(CLI::App& app, CommandTree& tree, const Programs& progra
   CLI::App* history = cluster->add_subcommand("history", "List takeovers with their phase times");
   auto limit = std::make_shared<std::string>();
   history->add_option("-n,--limit", *limit, "How many, 1 to 1000 (default: 100)");
+  history->footer("Example:\n  baton cluster history -n 10");
   history->callback([&tree, limit] {
     setClientAction(tree, [limit](Session& session) { return clusterHistory(session, *limit); });
   });
@@ -178,8 +184,11 @@ void addConfigCommands(CLI::App& app, CommandTree& tree) {
       config->add_subcommand("check", "Say everything that is wrong with a settings file");
   auto check_options = std::make_shared<ConfigCheckOptions>();
   check->add_option("FILE", check_options->file, "The settings file")->required();
-  check->add_option("--program", check_options->program,
-                    "master, worker or standalone (default: by the file's name or its keys)");
+  check
+      ->add_option("--program", check_options->program,
+                   "master, worker or standalone (default: by the file's name or its keys)")
+      ->check(oneOf({"master", "worker", "standalone"}));
+  check->footer("Example:\n  baton config check /etc/baton/master.yaml");
   check->callback([&tree, check_options] {
     tree.action = [check_options](Surroundings& surroundings) {
       return configCheck(surroundings.out, surroundings.err, *check_options,
@@ -189,8 +198,10 @@ void addConfigCommands(CLI::App& app, CommandTree& tree) {
   CLI::App* keys = config->add_subcommand("keys", "List every setting");
   auto keys_options = std::make_shared<ConfigKeysOptions>();
   keys->add_option("--sample", keys_options->sample,
-                   "Write the sample file of master, worker or standalone");
+                   "Write the sample file of master, worker or standalone")
+      ->check(oneOf({"master", "worker", "standalone"}));
   keys->add_flag("--markdown", keys_options->markdown, "Write docs/configuration.md");
+  keys->footer("Examples:\n  baton config keys\n  baton config keys --sample worker > worker.yaml");
   keys->callback([&tree, keys_options] {
     tree.action = [&tree, keys_options](Surroundings& surroundings) {
       keys_options->output = conf::findOutputFormat(tree.client.sources.output);
@@ -207,9 +218,12 @@ void addProgramCommands(CLI::App& app, CommandTree& tree, const Programs& progra
   addStandalone(app, tree, programs);
   // For the list of verbs: its arguments never come to this parser.
   if (programs.bench) {
-    app.add_subcommand("bench", "Measure baton and the limits of this machine; see bench --help");
+    app.add_subcommand("bench", "Measure baton and the limits of this machine; see bench --help")
+        ->footer("Example:\n  baton bench --help");
   }
-  app.add_subcommand("version", "Print the version; with -o json its parts")->callback([&tree] {
+  CLI::App* version = app.add_subcommand("version", "Print the version; with -o json its parts");
+  version->footer("Examples:\n  baton version\n  baton version -o json");
+  version->callback([&tree] {
     tree.action = [&tree](Surroundings& surroundings) {
       return printVersion(surroundings.out, surroundings.err,
                           conf::findOutputFormat(tree.client.sources.output));

@@ -81,7 +81,7 @@ void addScheduleCommands(CLI::App& app, CommandTree& tree) {
   preview->add_option("--after", options->after, "Look behind this instant (default: now)");
   preview->add_option("--name", request.hash_key, "Name of the flow, for the slots of H");
   preview->add_option("-n,--limit", request.count, "How many, 1 to 1000 (default: 5)")
-      ->check(notPlainDigits);
+      ->check(numberFrom(1, 1'000));
   preview->footer(
       "Example:\n  baton schedule preview --cron '30 2 * * *' --timezone America/New_York");
   preview->callback([&tree, options] {

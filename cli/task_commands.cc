@@ -13,17 +13,17 @@ namespace baton::cli {
 namespace {
 
 constexpr const char* kSubmitFooter =
+    "The command is run as it is, without a shell; use --script, or -- sh -c '...', for one.\n"
+    "A submit is repeated with its idempotency key until it is answered, so that a failover\n"
+    "neither loses nor doubles it. A file holds one task, a list, or {\"tasks\": [...]}.\n"
+    "\n"
     "Examples:\n"
     "  baton task submit -- /usr/local/bin/report --day 2026-11-29\n"
     "  baton task submit --name nightly --retry 3 --retry-delay 10s --timeout 1h --script load.sh\n"
     "  baton task submit --label gpu=a100 --param DAY=monday --wait -- python3 train.py\n"
     "  baton task submit --http http://etl.example/start --method POST --expect 202\n"
     "  baton task submit --kind wait-for-file --with '{\"path\": \"/in/x.csv\"}'\n"
-    "  baton task submit --file tasks.json          (one task, a list, or {\"tasks\": [...]})\n"
-    "\n"
-    "The command is run as it is, without a shell; use --script, or -- sh -c '...', for one.\n"
-    "A submit is repeated with its idempotency key until it is answered, so that a failover\n"
-    "neither loses nor doubles it.";
+    "  baton task submit --file tasks.json";
 
 void addSubmitOptions(CLI::App& verb, SubmitOptions& options) {
   verb.add_option("--name", options.name, "Name for people (default: the program's)");
@@ -79,6 +79,7 @@ void addSubmit(CLI::App& task, CommandTree& tree) {
   verb->add_option("--wait-timeout", options->wait_timeout,
                    "With --wait: wait no longer than this (exit code 124)");
   verb->footer(kSubmitFooter);
+  tree.usage_tails[verb] = "-- PROGRAM ARGS...";
   verb->callback([&tree, options] {
     options->command = tree.behind_dashes;
     tree.takes_dashes = true;
@@ -92,6 +93,7 @@ void addGet(CLI::App& task, CommandTree& tree) {
   auto attempts = std::make_shared<bool>(false);
   verb->add_option("ID", *id, "The task")->required();
   verb->add_flag("--attempts", *attempts, "Show its attempts instead");
+  verb->footer("Examples:\n  baton task get 42\n  baton task get 42 --attempts");
   verb->callback([&tree, id, attempts] {
     setClientAction(tree,
                     [id, attempts](Session& session) { return taskGet(session, *id, *attempts); });
@@ -147,6 +149,9 @@ void addLogs(CLI::App& task, CommandTree& tree) {
   verb->add_option("--attempt", options->attempt, "Number of the attempt (default: the newest)");
   verb->add_option("--tail", options->tail, "Only the last lines of each stream");
   verb->add_flag("-f,--follow", options->follow, "Go on until the task has ended");
+  verb->footer(
+      "Examples:\n  baton task logs 42 --tail 100\n  baton task logs 42 --follow\n"
+      "  baton task logs 42 --stream stderr --attempt 1");
   verb->callback([&tree, options] {
     setClientAction(tree, [options](Session& session) { return taskLogs(session, *options); });
   });
@@ -158,6 +163,7 @@ void addWait(CLI::App& task, CommandTree& tree) {
   auto options = std::make_shared<WaitOptions>();
   verb->add_option("ID", options->id, "The task")->required();
   verb->add_option("--timeout", options->timeout, "Wait no longer than this (exit code 124)");
+  verb->footer("Example:\n  baton task wait 42 --timeout 10m");
   verb->callback([&tree, options] {
     setClientAction(tree, [options](Session& session) { return taskWait(session, *options); });
   });
@@ -174,6 +180,7 @@ void addAction(CLI::App& task, CommandTree& tree, const std::string& action,
         "--force", *force,
         "Even if nobody proved that its stopped attempt is gone: two copies may overlap");
   }
+  verb->footer(fmt::format("Example:\n  baton task {} 42", action));
   verb->callback([&tree, id, force, action] {
     setClientAction(tree, [id, force, action](Session& session) {
       return taskAction(session, *id, action, *force);

@@ -201,12 +201,15 @@ class Limits(FlowCalls, SharedCase):
         say("cluster", "degrade", "--off", "--group", "g")
         self.assertEqual(system.wait_task(task)["status"], "FINISHED")
         say("cluster", "degrade", "--min-priority", "high")
+        self.assertIn("only tasks of priority high", say("cluster", "status"))
+        self.assertEqual(system.get("/api/v1/cluster")["min_priority"], "high")
         task = say("task", "submit", "--", "true").strip()
         self.assertEqual(system.task(task)["waiting_for"]["code"], "degraded")
         urgent = say("task", "submit", "--priority", "high", "--", "true").strip()
         self.assertEqual(system.wait_task(urgent)["status"], "FINISHED")
         self.assertEqual(system.task(task)["status"], "QUEUED")
         say("cluster", "degrade", "--off")
+        self.assertIsNone(system.get("/api/v1/cluster")["min_priority"])
         self.assertEqual(system.wait_task(task)["status"], "FINISHED")
         say("cluster", "limit", "1")
         self.assertEqual(system.get("/api/v1/cluster/limits")["running_max"], 1)
@@ -218,7 +221,7 @@ class Limits(FlowCalls, SharedCase):
         eventually(lambda: (system.task(task)["waiting_for"] or {}).get("code") == "host_limit",
                    5, "the host holds it back")
         self.assertIn(host, say("limit", "list"))
-        say("limit", "delete", "host", host)
+        self.assertIn(f"limit of host {host} deleted", say("limit", "delete", "host", host))
         self.assertEqual(system.wait_task(task)["status"], "FINISHED")
         say("limit", "set", "user", "client", "0")
         task = say("task", "submit", "--", "true").strip()
@@ -230,7 +233,7 @@ class Limits(FlowCalls, SharedCase):
         say("group", "set", "a b", "--limit", "1", code=2)
         say("cluster", "degrade", code=2)
         say("cluster", "degrade", "--min-priority", "urgent", code=2)
-        say("limit", "set", "zone", "x", "1", code=3)
+        say("limit", "set", "zone", "x", "1", code=2)
         file = self.written("wide.yaml", {"flow": "f", "tasks": {"t": {
             "command": ["x"], "group": "g", "weight": 5}}})
         self.assertIn("group g has a limit of 4: it can never run while that holds",

@@ -53,7 +53,8 @@ TEST(ScheduleVerbsTest, PreviewRefusesByName) {
       {{"--cron", "* * * * *", "--timezone", "UTC", "--dialect", "x"},
        "dialect: is \"x\", expected"},
       {{"--cron", "* * * * *", "--timezone", "UTC", "--after", "x"}, "--after is \"x\", expected"},
-      {{"--cron", "* * * * *", "--timezone", "UTC", "-n", "0"}, "limit: is 0, expected 1 to 1000"},
+      {{"--cron", "* * * * *", "--timezone", "UTC", "-n", "0"},
+       "--limit: is \"0\", expected a whole number from 1 to 1000"},
       // BUG-164: neither 8 nor 16.
       {{"--cron", "* * * * *", "--timezone", "UTC", "-n", "010"}, "is \"010\", expected a whole"},
       {{"--cron", "* * * * *", "--timezone", "UTC", "--limit", "0x10"}, "is \"0x10\", expected"},
