@@ -1,5 +1,7 @@
 #include "webapi/audit_handlers.h"
 
+#include <utility>
+
 #include "webapi/list_cursor.h"
 #include "webapi/query_reader.h"
 #include "webapi/task_json.h"
@@ -10,6 +12,23 @@ namespace {
 using master::api::AuditListQuery;
 
 constexpr std::string_view kAuditCursorMark = "a-";
+
+std::string_view kindOfAction(std::string_view action) {
+  return action.substr(0, action.find('.'));
+}
+
+// A word that no row can have is told, so that nobody takes an empty list for an answer.
+void checkWord(QueryReader& reader, std::string_view name, const std::string& word, bool kind) {
+  std::string names;
+  std::string_view last;
+  for (const std::string_view action : kAuditActions) {
+    const std::string_view known = kind ? kindOfAction(action) : action;
+    if (word.empty() || word == known) return;
+    if (known == std::exchange(last, known)) continue;
+    names += (names.empty() ? "" : ", ") + std::string(known);
+  }
+  reader.failWord(name, word, names);
+}
 
 Result<AuditListQuery> readAuditListQuery(const net::HttpRequest& request) {
   AuditListQuery query;
@@ -23,6 +42,8 @@ Result<AuditListQuery> readAuditListQuery(const net::HttpRequest& request) {
       .text("outcome", outcome)
       .time("from", query.from)
       .time("before", query.until);
+  checkWord(reader, "kind", query.kind, true);
+  checkWord(reader, "action", query.action, false);
   if (!outcome.empty()) {
     query.refused = outcome == "refused";
     if (outcome != "refused" && outcome != "done") {

@@ -82,6 +82,11 @@ QueryReader& QueryReader::words(std::string_view name, std::vector<std::string>&
   return *this;
 }
 
+void QueryReader::failWord(std::string_view name, std::string_view word,
+                           std::string_view expected) {
+  fail(name, fmt::format("\"{}\" is not one of {}", truncateUtf8(word, 40), expected));
+}
+
 void QueryReader::fail(std::string_view name, std::string message) {
   if (!error_) error_ = Error(ErrorCode::InvalidArgument, std::move(message), std::string(name));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,6 +28,25 @@ class QueryReader {
   // Words separated by commas and repetition; an empty word is an error.
   QueryReader& words(std::string_view name, std::vector<std::string>& out);
 
+  // Words each of which `parse` (text to optional) knows, each once; `expected` names them.
+  template <typename Word, typename Parse>
+  QueryReader& choices(std::string_view name, std::string_view expected, Parse parse,
+                       std::vector<Word>& out) {
+    std::vector<std::string> given;
+    words(name, given);
+    for (const std::string& word : given) {
+      const std::optional<Word> known = parse(word);
+      if (!known) {
+        failWord(name, word, expected);
+      } else if (std::find(out.begin(), out.end(), *known) == out.end()) {
+        out.push_back(*known);
+      }
+    }
+    return *this;
+  }
+
+  // `"FOO" is not one of A, B, C`
+  void failWord(std::string_view name, std::string_view word, std::string_view expected);
   void fail(std::string_view name, std::string message);
   Status finish() const;
 

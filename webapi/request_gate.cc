@@ -17,7 +17,14 @@ Status checkQuery(const net::HttpRequest& request, const RouteSpec& spec) {
                                     [&](const QueryParam& param) { return param.name == name; });
     const std::string shown = truncateUtf8(name, 80);
     if (known == spec.query.end()) {
-      return Error(ErrorCode::InvalidArgument, "is not a parameter of this address", shown);
+      std::string names;
+      for (const QueryParam& param : spec.query) {
+        names += (names.empty() ? "" : ", ") + std::string(param.name);
+      }
+      return Error(ErrorCode::InvalidArgument,
+                   names.empty() ? "is not a parameter of this address, which takes none"
+                                 : "is not a parameter of this address; known are " + names,
+                   shown);
     }
     if (!isValidUtf8(request.query[i].second)) {
       return Error(ErrorCode::InvalidArgument, "is not valid UTF-8", shown);

@@ -24,22 +24,6 @@ constexpr size_t kEventKeyCharsMax = 128;
 constexpr size_t kEventDataCountMax = 1'000;
 constexpr size_t kEventDataBytesMax = 64 * 1024;
 
-// Words of one parameter, each once.
-template <typename Word, typename Parse>
-void readChoices(QueryReader& reader, std::string_view name, std::string_view expected, Parse parse,
-                 std::vector<Word>& out) {
-  std::vector<std::string> words;
-  reader.words(name, words);
-  for (const std::string& word : words) {
-    const std::optional<Word> known = parse(word);
-    if (!known) {
-      reader.fail(name, fmt::format("\"{}\" is not one of {}", truncateUtf8(word, 40), expected));
-    } else if (std::find(out.begin(), out.end(), *known) == out.end()) {
-      out.push_back(*known);
-    }
-  }
-}
-
 void readRerun(JsonReader& reader, RunOrder& order) {
   constexpr std::pair<std::string_view, RerunScope> kScopes[] = {{"all", RerunScope::All},
                                                                  {"failed", RerunScope::Failed},
@@ -98,11 +82,12 @@ std::string missedCursorAfter(const MissedRecord& missed) {
 Result<RunListQuery> readRunListQuery(const net::HttpRequest& request) {
   RunListQuery query;
   QueryReader reader(request);
-  readChoices(reader, "status",
-              "WAITING, RUNNING, PAUSED, TERMINATING, FINISHED, FAILED, TERMINATED, SKIPPED",
-              parseRunStatus, query.statuses);
-  readChoices(reader, "trigger", "schedule, manual, backfill, event, sub_flow", parseRunTrigger,
-              query.triggers);
+  reader
+      .choices("status",
+               "WAITING, RUNNING, PAUSED, TERMINATING, FINISHED, FAILED, TERMINATED, SKIPPED",
+               parseRunStatus, query.statuses)
+      .choices("trigger", "schedule, manual, backfill, event, sub_flow", parseRunTrigger,
+               query.triggers);
   std::string backfill;
   reader.text("flow", query.flow)
       .text("backfill", backfill)

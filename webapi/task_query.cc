@@ -11,6 +11,17 @@ namespace {
 
 constexpr std::string_view kTaskCursorMark = "t-";
 
+// "low, normal, high"; those without a name are left out.
+template <typename Word>
+std::string namesOf(size_t count) {
+  std::string names;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view name = toString(static_cast<Word>(i));
+    if (!name.empty()) names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+
 // A word may carry a failure reason ("timeout" is FAILED with that reason). The list has one
 // reason for all, so such a word stands alone.
 void readStatuses(QueryReader& reader, master::api::TaskListQuery& query) {
@@ -19,10 +30,7 @@ void readStatuses(QueryReader& reader, master::api::TaskListQuery& query) {
   for (const std::string& word : words) {
     const auto meaning = parseStatusWord(word);
     const std::string shown = truncateUtf8(word, 40);
-    if (!meaning) {
-      reader.fail("status", fmt::format("\"{}\" is not a status", shown));
-      return;
-    }
+    if (!meaning) return reader.failWord("status", word, namesOf<TaskStatus>(kTaskStatusCount));
     auto& statuses = query.statuses;
     if (std::find(statuses.begin(), statuses.end(), meaning->status) == statuses.end()) {
       statuses.push_back(meaning->status);
@@ -36,26 +44,13 @@ void readStatuses(QueryReader& reader, master::api::TaskListQuery& query) {
   }
 }
 
-void readPriorities(QueryReader& reader, master::api::TaskListQuery& query) {
-  std::vector<std::string> words;
-  reader.words("priority", words);
-  for (const std::string& word : words) {
-    if (const auto priority = parsePriority(word)) {
-      query.priorities.push_back(*priority);
-    } else {
-      reader.fail("priority", fmt::format("\"{}\" is not one of low, normal, high, critical",
-                                          truncateUtf8(word, 40)));
-    }
-  }
-}
-
 void readReason(QueryReader& reader, master::api::TaskListQuery& query) {
   std::string word;
   reader.text("reason", word);
   if (word.empty()) return;
   const auto reason = parseFailureReason(word);
   if (!reason) {
-    reader.fail("reason", fmt::format("\"{}\" is not a failure reason", truncateUtf8(word, 40)));
+    reader.failWord("reason", word, namesOf<FailureReason>(kFailureReasonCount));
   } else if (query.reason != FailureReason::None && query.reason != *reason) {
     reader.fail("reason", "contradicts the status, which names another reason");
   } else {
@@ -71,7 +66,7 @@ Result<master::api::TaskListQuery> readTaskListQuery(const net::HttpRequest& req
   master::api::TaskListQuery query;
   QueryReader reader(request);
   readStatuses(reader, query);
-  readPriorities(reader, query);
+  reader.choices("priority", namesOf<Priority>(kPriorityCount), parsePriority, query.priorities);
   readReason(reader, query);
   std::string run;
   reader.text("name", query.name)

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "common/base/clock.h"
 
@@ -24,5 +26,15 @@ struct AuditRecord {
   std::string before;    // What it was about, as it was: JSON object; empty: it was not there.
   std::string after;     // The same afterwards; empty: refused.
 };
+
+// Every action, by what it is about.
+inline constexpr std::array<std::string_view, 32> kAuditActions{
+    "task.submit",  "task.stop",          "task.skip",         "task.hold",       "task.release",
+    "task.rerun",   "task.force-success", "run.stop",          "run.pause",       "run.resume",
+    "run.rerun",    "run.skip",           "run.force-success", "run.priority",    "flow.apply",
+    "flow.online",  "flow.offline",       "flow.delete",       "flow.trigger",    "flow.backfill",
+    "missed.run",   "event.send",         "calendar.apply",    "calendar.delete", "host.drain",
+    "host.exclude", "host.include",       "host.label",        "host.unregister", "host.policy",
+    "limit.set",    "limit.remove"};
 
 }  // namespace baton

@@ -17,6 +17,11 @@ class AuditTest : public PlannerTest {
     const std::vector<AuditRecord> all = database_.rows().audit;
     std::vector<AuditRecord> found(all.begin() + static_cast<ptrdiff_t>(seen_), all.end());
     seen_ = all.size();
+    for (const AuditRecord& row : found) {
+      EXPECT_NE(std::find(kAuditActions.begin(), kAuditActions.end(), row.action),
+                kAuditActions.end())
+          << row.action << " can't be asked for";
+    }
     return found;
   }
   // The one row that was written since, which names the requester.

@@ -90,10 +90,14 @@ TEST_F(AuditApiTest, WrongFiltersAreRefusedByName) {
                                                         {"limit=0", "limit"},
                                                         {"cursor=e-1", "cursor"},
                                                         {"kind=", "kind"},
+                                                        {"kind=tasks", "kind"},
+                                                        {"action=task.end", "action"},
                                                         {"who=x", "who"}}) {
     SCOPED_TRACE(query);
     expectProblem(get("/api/v1/audit?" + query), 400, "invalid_argument", field);
   }
+  EXPECT_EQ(jsonOf(get("/api/v1/audit?kind=tasks"))["detail"],
+            "kind: \"tasks\" is not one of task, run, flow, missed, event, calendar, host, limit");
   audit_.fail = Error(ErrorCode::NotActive, "");
   expectProblem(get("/api/v1/audit"), 503, "not_active");
 }

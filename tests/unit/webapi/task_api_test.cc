@@ -200,6 +200,18 @@ TEST_F(TaskApiTest, BadFiltersAreRefused) {
     SCOPED_TRACE(query);
     expectProblem(get(std::string("/api/v1/tasks?").append(query)), 400, "invalid_argument", field);
   }
+  // What is known is said beside what is not.
+  const std::pair<const char*, const char*> known[] = {
+      {"status=FOO",
+       "status: \"FOO\" is not one of CREATED, QUEUED, DISPATCHED, RUNNING, CALLBACK, FINISHED, "
+       "FAILED, SKIPPED, TERMINATING, TERMINATED, RETRYING"},
+      {"priority=urgent", "priority: \"urgent\" is not one of low, normal, high, critical"},
+      {"reason=bad", "reason: \"bad\" is not one of exit_code, signal, timeout, oom, "},
+      {"colour=red", "colour: is not a parameter of this address; known are status, priority, "}};
+  for (const auto& [query, said] : known) {
+    const std::string detail = jsonOf(get(std::string("/api/v1/tasks?").append(query)))["detail"];
+    EXPECT_TRUE(detail.starts_with(said)) << detail;
+  }
 }
 
 // Attempts are shown in order with what came late.
