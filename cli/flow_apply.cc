@@ -34,7 +34,8 @@ std::vector<flow::FlowIssue> issuesIn(const Json& json, const char* member,
   for (const Json& issue : *list) {
     issues.push_back({file, static_cast<int>(numberIn(issue, "line")),
                       static_cast<int>(numberIn(issue, "column")), memberText(issue, "key"),
-                      memberText(issue, "message"), std::string_view(member) == "warnings"});
+                      memberText(issue, "message"), std::string_view(member) == "warnings",
+                      memberText(issue, "missing_flow")});
   }
   return issues;
 }
@@ -116,7 +117,6 @@ int checkAll(Surroundings& surroundings, Session& session, const FlowApplyOption
       code = std::max(code, kExitUsage);
       continue;
     }
-    printIssues(session.err(), issuesIn(*checked, "warnings", shown));
     const std::string name = memberText(*checked, "name");
     const auto [it, first] = seen.emplace(nameKey(name), shown);
     if (!first) {
@@ -124,6 +124,22 @@ int checkAll(Surroundings& surroundings, Session& session, const FlowApplyOption
                                                                 shown, name, it->second)));
     }
     definitions.push_back({shown, std::move(*text), std::move(*checked)});
+  }
+  std::vector<flow::FlowSpec> flows;
+  for (const Definition& definition : definitions) {
+    flow::ParsedFlow parsed = flow::parseFlow(definition.file, definition.text);
+    if (parsed.flow) flows.push_back(std::move(*parsed.flow));
+  }
+  if (const std::string circle = circleText(flows); !circle.empty()) {
+    code = std::max(code, session.fail(Error::invalidArgument("{}", circle)));
+  }
+  for (const Definition& definition : definitions) {
+    auto warnings = issuesIn(definition.checked, "warnings", definition.file);
+    // What comes with the same order is not missing.
+    std::erase_if(warnings, [&](const flow::FlowIssue& issue) {
+      return !issue.missing_flow.empty() && seen.contains(nameKey(issue.missing_flow));
+    });
+    printIssues(session.err(), warnings);
   }
   return code;
 }

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "common/model/ids.h"
 #include "conf/yaml_file.h"
+#include "flow/definition/flow_circle.h"
 #include "flow/definition/flow_diff.h"
 
 namespace baton::cli {
@@ -30,6 +31,7 @@ struct Validation {
   std::vector<flow::FlowIssue> issues;
   std::vector<std::string> well;            // Lines about files that are.
   std::map<std::string, std::string> seen;  // Key of the flow: file.
+  std::vector<flow::FlowSpec> flows;
 
   void add(const std::string& file, flow::ParsedFlow parsed) {
     issues.insert(issues.end(), parsed.issues.begin(), parsed.issues.end());
@@ -39,6 +41,7 @@ struct Validation {
       well.push_back(fmt::format("{}: well (flow {}, {} task{})", file, parsed.flow->name,
                                  parsed.flow->tasks.size(),
                                  parsed.flow->tasks.size() == 1 ? "" : "s"));
+      flows.push_back(std::move(*parsed.flow));
     } else {
       issues.push_back(
           {file, 1, 1, "flow",
@@ -55,6 +58,14 @@ Result<std::string> readDefinition(Surroundings& surroundings, const std::string
 }
 
 std::string shownFile(const std::string& file) { return file == "-" ? "standard input" : file; }
+
+std::string circleText(const std::vector<flow::FlowSpec>& flows) {
+  std::vector<const flow::FlowSpec*> all;
+  for (const flow::FlowSpec& flow : flows) all.push_back(&flow);
+  const std::string circle = flow::beginningCircle(all);
+  return circle.empty() ? circle
+                        : "runs of these flows would begin each other, for ever: " + circle;
+}
 
 void printIssues(std::ostream& out, const std::vector<flow::FlowIssue>& issues) {
   for (const flow::FlowIssue& issue : issues) out << printable(issue.text()) << "\n";
@@ -81,6 +92,9 @@ int flowValidate(Surroundings& surroundings, const FlowFileOptions& options) {
     } else {
       code = std::max(code, reportError(surroundings.err, text.error()));
     }
+  }
+  if (const std::string circle = circleText(validation.flows); !circle.empty()) {
+    validation.issues.push_back({.file = shownFile(options.files.front()), .message = circle});
   }
   const bool wrong = std::any_of(validation.issues.begin(), validation.issues.end(),
                                  [](const flow::FlowIssue& issue) { return !issue.warning; });

@@ -81,6 +81,9 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   flow::FlowSurroundings flowSurroundings();
   // Blocks for a look at the newest version.
   void applyFlow(api::FlowApply request, std::shared_ptr<FlowVersion> version,
+  // Of the flows that a definition names, those that are there; none: not found out in time. Blocks
+  // for a look at their newest versions.
+  std::optional<flow::KnownFlows> knownFlows(const std::vector<flow::FlowReference>& references);
                  api::Callback<api::FlowApplied> done);
   void orderRun(api::RunOrder order, api::Callback<RunRecord> done) {
     run_orders_.order(std::move(order), std::move(done));

@@ -17,6 +17,30 @@ void ActiveTerm::applyFlow(api::FlowApply request, std::shared_ptr<FlowVersion> 
       done);
 }
 
+std::optional<flow::KnownFlows> ActiveTerm::knownFlows(
+    const std::vector<flow::FlowReference>& references) {
+  std::set<std::string> named;
+  for (const flow::FlowReference& reference : references) named.insert(nameKey(reference.flow));
+  const auto there = std::make_shared<std::vector<std::string>>();
+  if (named.empty()) return flow::KnownFlows();
+  const bool looked = inspect([this, there, named] {
+    for (const std::string& key : named) {
+      const LiveFlow* flow = flows_.findFlow(key);
+      if (flow != nullptr && !flow->record.deleted) there->push_back(key);
+    }
+  });
+  if (!looked) return std::nullopt;
+  flow::KnownFlows known;
+  const auto versions = newestVersions(*there);
+  for (size_t i = 0; i < there->size(); ++i) {
+    auto& tasks = known[(*there)[i]];
+    if (versions[i] == nullptr) continue;
+    tasks.emplace();
+    for (const flow::TaskNode& task : versions[i]->spec.tasks) tasks->insert(task.name);
+  }
+  return known;
+}
+
 void ActiveTerm::applyCalendar(api::CalendarApply request, flow::ParsedCalendar parsed,
                                api::Callback<api::CalendarApplied> done) {
   const Status fits = FlowCommands::checkStorable(request.text, database_writer_->rowBytesMax());

@@ -39,7 +39,8 @@ std::string reasonText(const TaskState& state) {
 std::vector<api::DefinitionIssue> issuesOf(const std::vector<flow::FlowIssue>& issues) {
   std::vector<api::DefinitionIssue> out;
   for (const flow::FlowIssue& issue : issues) {
-    out.push_back({issue.file, issue.line, issue.column, issue.key, issue.message, issue.warning});
+    out.push_back({issue.file, issue.line, issue.column, issue.key, issue.message, issue.warning,
+                   issue.missing_flow});
   }
   return out;
 }
@@ -67,6 +68,12 @@ void FlowPorts::apply(api::FlowApply request, api::Callback<api::FlowApplied> do
                       "flow"));
   }
   auto warnings = issuesOf(parsed.issues);
+  const auto known = (*term)->knownFlows(parsed.references);
+  if (known) {
+    for (auto& issue : issuesOf(flow::unmetReferences(file, parsed, *known))) {
+      warnings.push_back(std::move(issue));
+    }
+  }
   const auto told = [done, warnings = std::move(warnings)](Result<api::FlowApplied> applied) {
     if (applied.ok()) applied->flow.warnings = warnings;
     done(std::move(applied));

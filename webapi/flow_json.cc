@@ -17,11 +17,9 @@ Json timesToJson(const std::vector<WallTime>& times) {
 }
 
 Json issueToJson(const DefinitionIssue& issue) {
-  return {{"file", issue.file},
-          {"line", issue.line},
-          {"column", issue.column},
-          {"key", issue.key},
-          {"message", issue.message}};
+  return {{"file", issue.file},       {"line", issue.line},
+          {"column", issue.column},   {"key", issue.key},
+          {"message", issue.message}, {"missing_flow", textOrNull(issue.missing_flow)}};
 }
 
 Result<Json> objectOfRow(std::string_view what, uint64_t id, const std::string& text) {

@@ -16,7 +16,9 @@ constexpr std::string_view kFlowSchemas = R"json({
   "line": {"type": "integer", "description": "From 1; 0: nowhere."},
   "column": {"type": "integer", "description": "In characters, from 1; 0: nowhere."},
   "key": {"type": "string", "description": "tasks.load.timeout; empty: the whole."},
-  "message": {"type": "string"}}},
+  "message": {"type": "string"},
+  "missing_flow": {"type": ["string", "null"],
+    "description": "Of a warning: a flow that the definition names and that is not there."}}},
 "Flow": {"type": "object", "required": ["name", "version", "online"], "properties": {
   "name": {"$ref": "#/components/schemas/FlowName"},
   "version": {"type": "integer", "description": "That which is shown."},

@@ -26,6 +26,7 @@ class FlowChecker {
   void check() {
     for (size_t i = 0; i < tasks_.size(); ++i) by_name_.emplace(tasks_[i].name, i);
     checkNames();
+    checkOwnWaits();
     checkNeeds();
     checkCycles();
     checkPlaceholders();
@@ -53,6 +54,24 @@ class FlowChecker {
         reading_.issues.error(reading_.places[i].mark, pathOf(i, "flow"),
                               "is the flow itself: it would never end");
       }
+    }
+  }
+
+  // A wait for the run that it is a part of would only end with its timeout.
+  void checkOwnWaits() {
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      const EventWait& wait = tasks_[i].event;
+      const bool current =
+          wait.window.name.starts_with("same_") || wait.window.name.starts_with("this_");
+      if (tasks_[i].kind != "event" || !wait.source.task.empty() || !current ||
+          lowered(wait.source.flow) != lowered(reading_.flow.name) || wait.source.flow.empty()) {
+        continue;
+      }
+      reading_.issues.warning(
+          reading_.places[i].mark, pathOf(i, "event"),
+          fmt::format("waits for the end of this flow within {}, which its own run lies in: it "
+                      "waits for itself",
+                      wait.window.name));
     }
   }
 

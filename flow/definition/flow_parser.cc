@@ -146,7 +146,8 @@ void Reading::keepText(size_t task, YamlMark mark, const std::string& path, std:
   }
 }
 
-void readEventSource(MapReader& reader, EventSource& source) {
+void readEventSource(Reading& reading, MapReader& reader, const std::string& by,
+                     EventSource& source) {
   reader.name("name", source.name);
   reader.name("flow", source.flow);
   reader.name("task", source.task);
@@ -156,6 +157,11 @@ void readEventSource(MapReader& reader, EventSource& source) {
                           "expected one of name (an event from outside) and flow (its end)");
   }
   if (reader.has("task") && !reader.has("flow")) reader.failKey("task", "needs flow beside it");
+  if (source.flow.empty()) return;
+  const YamlMark mark = reader.take("flow")->value.mark;
+  reading.references.push_back({by.empty() ? FlowReference::Use::Trigger : FlowReference::Use::Wait,
+                                source.flow, source.task, by, mark.line, mark.column,
+                                reader.pathOf("flow")});
 }
 
 void readTrigger(Reading& reading, const YamlEntry& entry) {
@@ -166,7 +172,10 @@ void readTrigger(Reading& reading, const YamlEntry& entry) {
     if (entry.value.kind == YamlNode::Kind::Map) reader.failKey("event", "is missing");
   } else if (event->value.kind == YamlNode::Kind::Map) {
     MapReader keys(event->value, "trigger.event", reading.issues);
-    readEventSource(keys, source);
+    readEventSource(reading, keys, {}, source);
+    if (!source.flow.empty() && nameKey(source.flow) == nameKey(reading.flow.name)) {
+      keys.failKey("flow", "is the flow itself: each run would begin the next one, for ever");
+    }
     keys.finish();
   } else {
     reader.name("event", source.name);
@@ -271,6 +280,17 @@ std::string_view toString(OverlapSpec::Policy policy) {
   return {};
 }
 
+std::string tasksText(const std::vector<std::string>& tasks) {
+  constexpr size_t kShown = 3;
+  const size_t shown = tasks.size() <= kShown + 1 ? tasks.size() : kShown;
+  std::string text;
+  for (size_t i = 0; i < shown; ++i) {
+    const bool last = i + 1 == tasks.size();
+    text += (i == 0 ? "" : last ? " and " : ", ") + truncateUtf8(tasks[i], 80);
+  }
+  return shown == tasks.size() ? text : text + fmt::format(" and {} more", tasks.size() - shown);
+}
+
 std::string FlowIssue::text() const {
   std::string out = file;
   if (line > 0) out += fmt::format(":{}:{}", line, column);
@@ -287,6 +307,7 @@ ParsedFlow parseFlow(const std::string& file, std::string_view text,
   for (YamlIssue& issue : found) reading.issues.add(std::move(issue));
   if (root) readFlow(reading, *root);
   ParsedFlow parsed;
+  parsed.references = std::move(reading.references);
   if (reading.issues.errors() == 0) parsed.flow = std::move(reading.flow);
   for (YamlIssue& issue : reading.issues.take()) {
     parsed.issues.push_back({file, issue.mark.line, issue.mark.column, std::move(issue.path),

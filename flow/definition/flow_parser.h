@@ -13,12 +13,13 @@ namespace baton::flow {
 
 // Something wrong in a definition, or (warning) something that is probably not meant.
 struct FlowIssue {
-  std::string file;
+  std::string file = {};
   int line = 0;  // From 1, as the column (in characters); 0: nowhere.
   int column = 0;
-  std::string key;  // "tasks.load.timeout"; empty: the whole.
-  std::string message;
+  std::string key = {};  // "tasks.load.timeout"; empty: the whole.
+  std::string message = {};
   bool warning = false;
+  std::string missing_flow = {};  // A flow that is named and is not there; empty: it is not that.
 
   // "file:line:column: key: message"
   std::string text() const;
@@ -32,10 +33,32 @@ struct FlowSurroundings {
   std::optional<std::set<std::string>> calendars;  // Keys (nameKey).
 };
 
+// Another flow that a definition names.
+struct FlowReference {
+  enum class Use : uint8_t { SubFlow, Wait, Trigger };
+  Use use = Use::SubFlow;
+  std::string flow;
+  std::string task;  // Of that flow; empty: the flow as a whole.
+  std::string by;    // Task that names it; empty: the flow itself (trigger).
+  int line = 0;      // Where, as in FlowIssue.
+  int column = 0;
+  std::string key;
+};
+
 struct ParsedFlow {
   std::optional<FlowSpec> flow;   // If nothing is wrong; warnings are no hindrance.
   std::vector<FlowIssue> issues;  // By place; at most 200.
+  std::vector<FlowReference> references = {};
 };
+
+// Flows that are there, by key (nameKey), with the names of their tasks; none: can't be read.
+using KnownFlows = std::map<std::string, std::optional<std::set<std::string>>>;
+
+// Warns of flows that are named and not there, and of tasks that those have not: one issue for all
+// tasks that name the same. `known`: at least those of parsed.references that are there. A
+// definition may come before what it names, so none of this is an error.
+std::vector<FlowIssue> unmetReferences(const std::string& file, const ParsedFlow& parsed,
+                                       const KnownFlows& known);
 
 // Reads and checks a definition, YAML or JSON, up to 1 MB. Everything that is wrong is told, not
 // the first thing alone. Pure; any thread. `file` is for messages.

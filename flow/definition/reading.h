@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,13 +34,27 @@ struct Reading {
   FlowSpec flow;
   std::vector<TaskPlace> places;  // Of flow.tasks.
   std::vector<PlacedText> texts;
+  std::vector<FlowReference> references;
+  // Tasks by what all of them are to be warned of, told once when all are read: the first place
+  // and the names.
+  struct SharedWarning {
+    YamlMark mark;
+    std::string path;
+    std::vector<std::string> tasks;
+  };
+  std::map<std::string, SharedWarning> unset_groups;
+  std::map<std::string, SharedWarning> shut_groups;
 
   // Keeps a text for the check; one that can't be read is told at once.
   void keepText(size_t task, YamlMark mark, const std::string& path, std::string_view text);
 };
 
 void readSchedule(Reading& reading, const YamlEntry& entry);
-void readEventSource(MapReader& reader, EventSource& source);
+// `by`: the task that waits; empty: the flow's trigger.
+void readEventSource(Reading& reading, MapReader& reader, const std::string& by,
+                     EventSource& source);
+// "load", "load and check", "a, b and 4 more".
+std::string tasksText(const std::vector<std::string>& tasks);
 void readTrigger(Reading& reading, const YamlEntry& entry);
 void readParams(Reading& reading, MapReader& reader, size_t task, ParamMap& params);
 void readCallback(IssueList& issues, const YamlNode& node, const std::string& path,

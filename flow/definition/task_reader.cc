@@ -173,7 +173,16 @@ class TaskReader {
     } else if (node_.kind == "http") {
       readHttp();
     } else if (node_.kind == "flow") {
-      reader_.name("flow", node_.flow);
+      if (reader_.name("flow", node_.flow)) {
+        const YamlMark mark = reader_.take("flow")->value.mark;
+        reading_.references.push_back({FlowReference::Use::SubFlow,
+                                       node_.flow,
+                                       {},
+                                       node_.name,
+                                       mark.line,
+                                       mark.column,
+                                       reader_.pathOf("flow")});
+      }
     } else if (node_.kind == "event") {
       readEvent();
     } else if (node_.kind == "noop") {
@@ -244,7 +253,7 @@ class TaskReader {
   void readEvent() {
     const YamlEntry* entry = reader_.take("event");
     MapReader keys(entry->value, reader_.pathOf("event"), reading_.issues);
-    readEventSource(keys, node_.event.source);
+    readEventSource(reading_, keys, node_.name, node_.event.source);
     if (keys.text("key", node_.event.key, 256)) {
       keepAt(keys, "key", node_.event.key);
       if (node_.event.source.name.empty()) {
@@ -380,20 +389,25 @@ class TaskReader {
     const auto& limits = reading_.surroundings.group_limits;
     if (node_.group.empty() || !limits) return;
     const auto known = limits->find(node_.group);
-    if (known == limits->end()) {
-      return warn("group", fmt::format("group {} is not set: nothing limits its tasks until "
-                                       "somebody does (baton group set)",
-                                       node_.group));
-    }
+    if (known == limits->end()) return keepWarning(reading_.unset_groups);
     const auto& limit = known->second;
     if (limit && *limit == 0) {
-      warn("group", fmt::format("group {} has a limit of 0: it can never run while that holds",
-                                node_.group));
+      keepWarning(reading_.shut_groups);
     } else if (limit && node_.weight > *limit) {
       warn("weight", fmt::format("is {}, but group {} has a limit of {}: it can never run while "
                                  "that holds",
                                  node_.weight, node_.group, *limit));
     }
+  }
+
+  void keepWarning(std::map<std::string, Reading::SharedWarning>& of_groups) {
+    const YamlEntry* entry = reader_.take("group");
+    const auto [at, first] = of_groups.try_emplace(node_.group);
+    if (first) {
+      at->second.mark = entry == nullptr ? entry_.mark : entry->mark;
+      at->second.path = reader_.pathOf("group");
+    }
+    at->second.tasks.push_back(node_.name);
   }
 
   void checkWindow() {
@@ -466,6 +480,19 @@ void readTasks(Reading& reading, const YamlEntry* tasks, const YamlEntry* defaul
     return;
   }
   for (const YamlEntry& entry : value.entries) TaskReader(reading, entry, node).read();
+  for (const auto& [group, at] : reading.unset_groups) {
+    reading.issues.warning(
+        at.mark, at.path,
+        fmt::format("group {0} is not set: nothing limits {1} until somebody does (baton group "
+                    "set {0} --limit N)",
+                    group, tasksText(at.tasks)));
+  }
+  for (const auto& [group, at] : reading.shut_groups) {
+    reading.issues.warning(at.mark, at.path,
+                           fmt::format("group {} has a limit of 0: {} can never run while that "
+                                       "holds",
+                                       group, tasksText(at.tasks)));
+  }
 }
 
 }  // namespace baton::flow

@@ -25,6 +25,7 @@ struct DefinitionIssue {
   std::string key;
   std::string message;
   bool warning = false;
+  std::string missing_flow = {};  // A flow that is named and is not there; empty: it is not that.
 };
 
 struct FlowView {

@@ -253,7 +253,7 @@ class FlowCases(FlowCalls, SharedCase):
         name = self.name[:40]
         for definition, word in (({"flow": name, "tasks": {"a": {"flow": name}}}, "never end"),
                                  ({"flow": name, "trigger": {"event": {"flow": name}},
-                                   "tasks": {"a": {"noop": True}}}, f"{name} -> {name}")):
+                                   "tasks": {"a": {"noop": True}}}, "is the flow itself")):
             answer = self.put_flow(name, definition)
             self.assertEqual(answer.status, 400, answer)
             self.assertIn(word, answer.json["detail"])

@@ -1,5 +1,6 @@
 #include <chrono>
 
+#include "flow/definition/flow_circle.h"
 #include "tests/unit/flow/flow_texts.h"
 
 namespace baton::flow {
@@ -117,6 +118,111 @@ TEST(FlowParserTest, PlaceholdersAreChecked) {
   EXPECT_EQ(issuesOf(flow("{command: [x, '${root}']}", "{root: '${root}/x'}"), project), "");
 }
 
+// One group that is not set must be one warning that names the tasks, not one for each.
+TEST(FlowParserTest, AWarningOfAGroupIsToldOnceForAllItsTasks) {
+  FlowSurroundings known;
+  known.group_limits.emplace();
+  (*known.group_limits)["shut"] = 0;
+  std::string text = "flow: f\ntasks:\n";
+  for (const char* name : {"a", "b", "c", "d", "e", "g"}) {
+    text += fmt::format("  {}: {{command: [x], group: etl}}\n", name);
+  }
+  text += "  h: {command: [x], group: shut}\n  i: {command: [x], group: shut}\n";
+  EXPECT_EQ(issuesOf(text, known),
+            "f.yaml:3:21: warning: tasks.a.group: group etl is not set: nothing limits a, b, c and "
+            "3 more until somebody does (baton group set etl --limit N)\n"
+            "f.yaml:9:21: warning: tasks.h.group: group shut has a limit of 0: h and i can never "
+            "run while that holds\n");
+}
+
+// A flow whose own end begins it again must be told when it is checked, without a master.
+TEST(FlowParserTest, AFlowThatBeginsItselfIsRefused) {
+  const std::string tasks = "tasks: {t: {noop: true}}\n";
+  expectIssues({
+      {"flow: f\ntrigger: {event: {flow: F}}\n" + tasks,
+       "trigger.event.flow: is the flow itself: each run would begin the next one, for ever"},
+      {"flow: f\ntrigger: {event: {flow: f, task: t}}\n" + tasks, "is the flow itself"},
+      {"flow: f\ntasks: {w: {event: {flow: f}}}\n",
+       "warning: tasks.w.event: waits for the end of this flow within same_day, which its own run "
+       "lies in: it waits for itself"},
+  });
+  for (const std::string& well :
+       {"flow: f\ntrigger: {event: {flow: g}}\n" + tasks, "flow: f\ntrigger: {event: f}\n" + tasks,
+        std::string("flow: f\ntasks: {w: {event: {flow: f, window: last_day}}}\n"),
+        std::string("flow: f\ntasks: {w: {event: {flow: f, task: a}}, a: {noop: true}}\n")}) {
+    EXPECT_EQ(issuesOf(well), "");
+  }
+}
+
+// Flows that would begin each other in a circle must be found when they are looked at together.
+TEST(FlowParserTest, ACircleOfFlowsIsNamedByItsPath) {
+  const auto circle = [](const std::vector<std::string>& texts) {
+    std::vector<FlowSpec> specs;
+    for (const std::string& text : texts) {
+      auto parsed = parseFlow("f.yaml", text);
+      EXPECT_TRUE(parsed.flow.has_value()) << text;
+      specs.push_back(*parsed.flow);
+    }
+    std::vector<const FlowSpec*> flows;
+    for (const FlowSpec& spec : specs) flows.push_back(&spec);
+    return beginningCircle(flows);
+  };
+  const std::string a = "flow: a\ntrigger: {event: {flow: c}}\ntasks: {t: {noop: true}}\n";
+  const std::string b = "flow: b\ntrigger: {event: {flow: A, task: t}}\ntasks: {t: {noop: true}}\n";
+  EXPECT_EQ(circle({a, b}), "");
+  EXPECT_EQ(circle({a, b, "flow: c\ntasks: {s: {flow: x}}\n"}), "");
+  EXPECT_EQ(circle({"flow: c\ntrigger: {event: {flow: b}}\ntasks: {s: {noop: true}}\n", a, b}),
+            "c -> a -> b -> c");
+  EXPECT_EQ(circle({a,
+                    "flow: b\ntrigger: {event: {flow: a, task: other}}\ntasks: {t: {noop: "
+                    "true}}\n",
+                    "flow: c\ntrigger: {event: {flow: b}}\ntasks: {s: {noop: true}}\n"}),
+            "")
+      << "a has no such task";
+  EXPECT_EQ(circle({"flow: x\ntasks: {s: {flow: y}}\n", "flow: y\ntasks: {s: {flow: x}}\n"}),
+            "x -> y -> x");
+}
+
+// Flows that are named and not there must be told, each once, with what becomes of the tasks.
+TEST(FlowParserTest, WhatIsNamedAndNotThereIsToldOnce) {
+  const std::string text =
+      "flow: f\n"
+      "trigger: {event: {flow: nightly}}\n"
+      "tasks:\n"
+      "  a: {flow: publish}\n"
+      "  b: {flow: Publish}\n"
+      "  w: {event: {flow: fx, task: rate}}\n"
+      "  v: {event: {flow: f, task: c, window: last_day}}\n"
+      "  e: {event: {name: outside, key: k}}\n";
+  const auto told = [&](const KnownFlows& known) {
+    std::string lines;
+    for (const FlowIssue& issue : unmetReferences("f.yaml", parseFlow("f.yaml", text), known)) {
+      EXPECT_TRUE(issue.warning);
+      lines += issue.text() + " [" + issue.missing_flow + "]\n";
+    }
+    return lines;
+  };
+  const std::string own =
+      "f.yaml:7:21: warning: tasks.v.event.flow: flow f has no task c: v waits "
+      "until there is one []\n";
+  EXPECT_EQ(told({}),
+            "f.yaml:2:25: warning: trigger.event.flow: there is no flow nightly: nothing begins a "
+            "run until there is one [nightly]\n"
+            "f.yaml:4:13: warning: tasks.a.flow: there is no flow publish: a and b fail until "
+            "there is one [publish]\n"
+            "f.yaml:6:21: warning: tasks.w.event.flow: there is no flow fx: w waits until there is "
+            "one [fx]\n" +
+                own);
+  EXPECT_EQ(told({{"nightly", std::set<std::string>{}},
+                  {"publish", std::set<std::string>{"x"}},
+                  {"fx", std::set<std::string>{"rates", "other"}}}),
+            "f.yaml:6:21: warning: tasks.w.event.flow: flow fx has no task rate: w waits until "
+            "there is one; did you mean rates? []\n" +
+                own);
+  EXPECT_EQ(told({{"nightly", std::nullopt}, {"publish", std::nullopt}, {"fx", std::nullopt}}), own)
+      << "what can't be read is not judged";
+}
+
 // What the cluster knows must be compared: groups and calendars.
 TEST(FlowParserTest, SurroundingsAreCompared) {
   FlowSurroundings known;
@@ -133,7 +239,7 @@ TEST(FlowParserTest, SurroundingsAreCompared) {
                 .find("warning: tasks.t.group: group closed has a limit of 0"),
             std::string::npos);
   EXPECT_NE(issuesOf(withTask(kRun + "group: new\n"), known)
-                .find("warning: tasks.t.group: group new is not set: nothing limits its tasks"),
+                .find("warning: tasks.t.group: group new is not set: nothing limits t until"),
             std::string::npos);
   EXPECT_EQ(issuesOf(withTask(kRun + "group: free\nweight: 1000\n"), known), "");
   EXPECT_EQ(issuesOf(withTask(kRun + "group: new\nweight: 1000\n")), "") << "nothing is known";

@@ -160,13 +160,17 @@ TEST_F(FlowApiTest, AnAppliedDefinitionReachesThePort) {
 // A new flow is 201 with its place; a dry run makes nothing, so it is 200 without a version.
 TEST_F(FlowApiTest, ANewFlowIsCreated) {
   flows_.applied.created = true;
-  flows_.applied.flow.warnings = {{"nightly", 3, 5, "tasks.a", "is odd", true}};
+  flows_.applied.flow.warnings = {
+      {"nightly", 3, 5, "tasks.a", "is odd", true},
+      {"nightly", 4, 5, "tasks.b.flow", "there is no flow x", true, "x"}};
   const auto response = put("/api/v1/flows/nightly", {{"If-None-Match", "*"}});
   EXPECT_EQ(response.status, 201);
   EXPECT_EQ(response.headers.get("Location"), "/api/v1/flows/Nightly");
   EXPECT_EQ(flows_.applies.back().if_version, 0U);
   EXPECT_FALSE(flows_.applies.back().online.has_value());
   EXPECT_EQ(jsonOf(response)["warnings"][0]["message"], "is odd");
+  EXPECT_TRUE(jsonOf(response)["warnings"][0]["missing_flow"].is_null());
+  EXPECT_EQ(jsonOf(response)["warnings"][1]["missing_flow"], "x");
   const auto dry = put("/api/v1/flows/nightly?dry_run=true");
   EXPECT_EQ(dry.status, 200);
   EXPECT_TRUE(flows_.applies.back().dry_run);
@@ -199,12 +203,12 @@ TEST_F(FlowApiTest, AWrongDefinitionIsRefusedWithAllErrors) {
     expectProblem(response, 400, "invalid_definition");
     const Json problem = jsonOf(response);
     ASSERT_EQ(problem["errors"].size(), 2U);
-    EXPECT_EQ(problem["errors"][0],
-              (Json{{"file", "nightly"},
-                    {"line", 3},
-                    {"column", 21},
-                    {"key", "tasks.a.timout"},
-                    {"message", "is not a known key; did you mean timeout?"}}));
+    EXPECT_EQ(problem["errors"][0], (Json{{"file", "nightly"},
+                                          {"line", 3},
+                                          {"column", 21},
+                                          {"key", "tasks.a.timout"},
+                                          {"message", "is not a known key; did you mean timeout?"},
+                                          {"missing_flow", nullptr}}));
     EXPECT_EQ(problem["warnings"].size(), 1U);
     EXPECT_EQ(problem["detail"],
               "the definition is wrong in 2 places, first: line 3, column 21: tasks.a.timout: is "
