@@ -55,6 +55,8 @@ inline constexpr std::array kTaskMoves{
     TaskMove{S::Created, E::DoneFailed, S::Failed},
     TaskMove{S::Created, E::BadSpec, S::Failed},
     TaskMove{S::Created, E::Begin, S::Running},
+    // Only a wait for an event; what a runner runs, and a sub-flow, is stopped instead.
+    TaskMove{S::Running, E::Skip, S::Skipped},
     TaskMove{S::Running, E::WaitTimeOver, S::Failed},
     TaskMove{S::Running, E::DoneWell, S::Finished},
     TaskMove{S::Running, E::DoneFailed, S::Failed},

@@ -273,6 +273,11 @@ std::string RunEngine::whyWaiting(const LiveRun& run) const {
                      *flow.running.begin(), flow.running.size(), placesOf(flow), ahead);
 }
 
+RunId RunEngine::subRunOf(TaskId task) const {
+  const auto sub_run = flows_.sub_runs.find(task);
+  return sub_run == flows_.sub_runs.end() ? 0 : sub_run->second;
+}
+
 uint64_t RunEngine::workOf(const LiveTask& task) const {
   constexpr uint64_t kBeyondTaskIds = uint64_t{1} << 63;
   const auto at = flows_.runs.find(task.part->run);
@@ -293,17 +298,18 @@ RunListener::Waiting RunEngine::whyNodeWaits(const LiveTask& task) const {
   if (run.progress->state(task.part->node) == NodeState::Waiting) {
     return {WaitingCode::Dependency, openNeedsText(run, task.part->node)};
   }
-  if (task.part->gated && run.record.state.status == RunStatus::Paused) {
+  // A pause keeps nothing from ending that has begun: a wait goes on, and so does a sub-flow.
+  const bool begun = task.state.status == TaskStatus::Running;
+  if (!begun && task.part->gated && run.record.state.status == RunStatus::Paused) {
     return {WaitingCode::RunPaused, fmt::format("run {} is paused", run.record.state.id)};
   }
-  if (task.part->gated) {
+  if (!begun && task.part->gated) {
     return {WaitingCode::FlowLimit,
             fmt::format("run {} waits: {}", run.record.state.id, whyWaiting(run))};
   }
   if (!task.part->no_runner) return {};
-  const auto sub_run = flows_.sub_runs.find(task.state.id);
-  if (sub_run != flows_.sub_runs.end()) {
-    return {WaitingCode::Dependency, fmt::format("run {} has not ended", sub_run->second)};
+  if (const RunId sub_run = subRunOf(task.state.id); sub_run != 0) {
+    return {WaitingCode::Dependency, fmt::format("run {} has not ended", sub_run)};
   }
   return {WaitingCode::Event, events_.whyWaiting(task.state.id)};
 }

@@ -91,6 +91,7 @@ class RunEngine final : public RunListener {
   void onNodeEnded(Operation& operation, NodeEnd end) override;
   void onNodeFree(Operation& operation, LiveTask& task) override;
   void onNodeStopAsked(Operation& operation, LiveTask& task) override;
+  RunId subRunOf(TaskId task) const override;
   std::string flowOf(RunId run) const override;
   Waiting whyNodeWaits(const LiveTask& task) const override;
   uint64_t workOf(const LiveTask& task) const override;

@@ -206,8 +206,10 @@ Status RunOrders::run(Operation& operation, const api::RunOrder& order, const Ro
       ASSIGN_OR_RETURN(const NodeIndex node, namedNode(order, run));
       LiveTask* task = run.tasks.empty() ? nullptr : context_.live.findTask(run.tasks[node]);
       if (task == nullptr) {
-        return Error::conflict("task {} of run {} has ended or the run has not begun", order.task,
-                               order.id);
+        return run.tasks.empty()
+                   ? Error::conflict("run {} has not begun: none of its tasks can be skipped yet",
+                                     order.id)
+                   : Error::conflict("task {} of run {} has ended", order.task, order.id);
       }
       return tasks_.skip(operation, *task);
     }

@@ -452,7 +452,9 @@ Status TaskEngine::stop(Operation& operation, LiveTask& task, StopCause cause) {
 }
 
 Status TaskEngine::skip(Operation& operation, LiveTask& task) {
-  RETURN_IF_ERROR(nextTaskStatus(task.state.status, TaskEvent::Skip).status());
+  const TaskStatus status = task.state.status;
+  if (status == TaskStatus::Running) RETURN_IF_ERROR(checkSkipRunning(task));
+  RETURN_IF_ERROR(nextTaskStatus(status, TaskEvent::Skip).status());
   if (task.part) task.state.reason = FailureReason::SkippedByHand;
   move(operation, task, TaskEvent::Skip);
   settle(operation, task);

@@ -43,6 +43,8 @@ class RunListener {
   virtual void onNodeFree(Operation& operation, LiveTask& task) = 0;
   // A task without a runner that is under way is to end (TERMINATING).
   virtual void onNodeStopAsked(Operation& operation, LiveTask& task) = 0;
+  // The live run that a task without a runner is; 0: none, it is no sub-flow.
+  virtual RunId subRunOf(TaskId task) const = 0;
   // Name of the flow of a live run.
   virtual std::string flowOf(RunId run) const = 0;
   // Why one that its run holds back, or that is under way without a runner, waits; for people.
@@ -194,6 +196,8 @@ class TaskEngine {
   std::string withheldText(LabelClasses::Signature signature) const;
   void armTimer(LiveTask& task);
   void onTimer(TaskId id, uint32_t generation);
+  // Whether a task that is RUNNING may be skipped: only a wait for an event.
+  Status checkSkipRunning(const LiveTask& task) const;
   Status checkReread(const TaskRecord& record, BootTime read_at) const;
   LiveTask& insertLive(LiveTask task);
   static std::string policyTextOf(const std::string& kind, const TaskPolicy& policy);

@@ -122,6 +122,16 @@ void TaskEngine::skipNode(Operation& operation, LiveTask& task, FailureReason wh
   settle(operation, task);
 }
 
+Status TaskEngine::checkSkipRunning(const LiveTask& task) const {
+  const TaskId id = task.state.id;
+  if (!task.part || !task.part->no_runner) {
+    return Error::conflict("task {} is RUNNING: only what has not begun is skipped; stop it", id);
+  }
+  const RunId sub_run = runs_->subRunOf(id);
+  if (sub_run == 0) return {};  // It waits for an event.
+  return Error::conflict("task {} is run {}, which is under way: stop that one", id, sub_run);
+}
+
 void TaskEngine::failSpec(Operation& operation, LiveTask& task, const std::string& text) {
   task.state.reason = FailureReason::BadSpec;
   task.state.reason_text = truncateUtf8(text, kNodeTextBytesMax);

@@ -109,6 +109,7 @@ const std::vector<std::tuple<S, E, S>> kLegal{
     {S::Created, E::DoneFailed, S::Failed},
     {S::Created, E::BadSpec, S::Failed},
     {S::Created, E::Begin, S::Running},
+    {S::Running, E::Skip, S::Skipped},
     {S::Running, E::WaitTimeOver, S::Failed},
     {S::Running, E::DoneWell, S::Finished},
     {S::Running, E::DoneFailed, S::Failed},

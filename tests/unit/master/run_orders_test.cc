@@ -64,6 +64,65 @@ tasks:
   EXPECT_EQ(runStatus(run), R::Finished);
 }
 
+// A pause must not keep a wait that has begun from ending, and nobody must be told that it does.
+TEST_F(RunOrdersTest, AWaitGoesOnThroughAPause) {
+  define("{flow: src, tasks: {a: {command: [x]}}}");
+  define("{flow: f, tasks: {w: {event: {flow: src}}, t: {needs: [w], command: [y]}}}");
+  const RunId run = trigger("f").state.id;
+  ASSERT_EQ(nodeStatus(run, "w"), S::Running);
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Pause}).ok());
+  const auto why = [&](const char* task) {
+    return rig_->engine.whyWaiting(*rig_->live.findTask(node(run, task).state.id)).code;
+  };
+  EXPECT_EQ(why("w"), WaitingCode::Event);
+  EXPECT_EQ(why("t"), WaitingCode::Dependency);
+  trigger("src");
+  EXPECT_EQ(work(), (Names{"a"}));
+  settle();
+  EXPECT_EQ(nodeStatus(run, "w"), S::Finished);
+  EXPECT_EQ(nodeStatus(run, "t"), S::Created);
+  EXPECT_EQ(why("t"), WaitingCode::RunPaused);
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Resume}).ok());
+  EXPECT_EQ(work(), (Names{"t"}));
+  EXPECT_EQ(runStatus(run), R::Finished);
+}
+
+// What nobody wants to wait for any more must be passed over, by hand and durably.
+TEST_F(RunOrdersTest, AWaitForAnEventIsSkippedByHand) {
+  define("{flow: f, tasks: {w: {event: {name: e}}, t: {needs: [w], command: [y]}}}");
+  const RunId run = trigger("f").state.id;
+  begin();  // Also behind a takeover.
+  ASSERT_EQ(nodeStatus(run, "w"), S::Running);
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Skip, .task = "w"}).ok());
+  EXPECT_EQ(nodeStatus(run, "w"), S::Skipped);
+  EXPECT_EQ(nodeReason(run, "w"), F::SkippedByHand);
+  EXPECT_EQ(rig_->events.whyWaiting(node(run, "w").state.id), "") << "nobody waits any more";
+  EXPECT_EQ(work(), (Names{"t"}));
+  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(database_.violation(), "");
+}
+
+// What runs is not skipped: the answer must say what to do instead.
+TEST_F(RunOrdersTest, WhatRunsIsStoppedAndNotSkipped) {
+  define("{flow: sub, tasks: {a: {command: [x]}}}");
+  define("{flow: f, tasks: {s: {flow: sub}}}");
+  const RunId run = trigger("f").state.id;
+  ASSERT_EQ(next(), "a");
+  const auto refusal = [&](RunId id, const char* task) {
+    const auto answer = orderRun({.id = id, .command = RunCommand::Skip, .task = task});
+    return answer.ok() ? "ok" : answer.error().message();
+  };
+  const RunId sub = run + 1;
+  EXPECT_EQ(refusal(run, "s"), fmt::format("task {} is run {}, which is under way: stop that one",
+                                           node(run, "s").state.id, sub));
+  say(RunnerStatus::Running);
+  EXPECT_EQ(refusal(sub, "a"),
+            fmt::format("task {} is RUNNING: only what has not begun is skipped; stop it",
+                        node(sub, "a").state.id));
+  end();
+  EXPECT_EQ(runStatus(run), R::Finished);
+}
+
 // BUG-157: what succeeded is not run again.
 TEST_F(RunOrdersTest, RerunOfWhatFailedRunsThatAndWhatIsBehind) {
   define(
