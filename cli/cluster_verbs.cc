@@ -62,6 +62,13 @@ int clusterStatus(Session& session) {
     }
     const std::string alarm = memberText(*cluster, "alarm");
     if (!alarm.empty()) session.out() << "alarm   " << printable(alarm) << "\n";
+    const std::string lowest = memberText(*cluster, "min_priority");
+    if (!lowest.empty()) {
+      session.out() << fmt::format(
+          "degraded: only tasks of priority {} and above are started; baton cluster degrade --off "
+          "ends it\n",
+          printable(lowest));
+    }
     session.out() << "\n";
   }
   const auto masters = cluster->find("masters");

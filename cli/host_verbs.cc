@@ -56,6 +56,34 @@ int printHosts(Session& session, const Result<Json>& list, const std::vector<Col
   return kExitOk;
 }
 
+std::string_view doneWord(const std::string& action) {
+  for (const auto& [verb, word] :
+       {std::pair("drain", "gets no new tasks"), std::pair("exclude", "is on the black list"),
+        std::pair("include", "gets tasks"), std::pair("unregister", "unregistered"),
+        std::pair("labels", "labels set")}) {
+    if (action == verb) return word;
+  }
+  return "";
+}
+
+// What was done to whom, and how the hosts are now; those that are gone are not shown.
+int printChanged(Session& session, const Result<Json>& list, const std::string& action) {
+  const auto items = itemsOf(list);
+  if (!items.ok()) return session.fail(items.error());
+  if (session.format() == Format::Table) {
+    for (const Json& item : *items) {
+      const std::string worker = memberText(item, "worker_id");
+      session.out() << printable(fmt::format("{} {}: {}", worker.empty() ? "host" : "worker",
+                                             worker.empty() ? memberText(item, "host") : worker,
+                                             doneWord(action)))
+                    << "\n";
+    }
+    if (action == "unregister") return kExitOk;
+  }
+  session.printRows(hostColumns(), *items, *list);
+  return kExitOk;
+}
+
 std::string hostPath(const std::string& host, const std::string& action) {
   return "/api/v1/hosts/" + webapi::pathSegment(host) + "/" + action;
 }
@@ -123,14 +151,14 @@ int hostAction(Session& session, const std::string& host, const std::string& act
     if (!drained.ok()) return session.fail(drained.error());
     return hostList(session, false);
   }
-  return printHosts(session, list, hostColumns());
+  return printChanged(session, list, action);
 }
 
 int hostLabel(Session& session, const std::string& host, const std::vector<std::string>& changes) {
   const auto labels = labelChanges(changes);
   if (!labels.ok()) return session.fail(labels.error());
-  return printHosts(session, session.api().post(hostPath(host, "labels"), {{"labels", *labels}}),
-                    hostColumns());
+  return printChanged(session, session.api().post(hostPath(host, "labels"), {{"labels", *labels}}),
+                      "labels");
 }
 
 int hostPolicy(Session& session) {

@@ -74,6 +74,18 @@ int showLimit(Session& session, const Result<Json>& answer) {
   return kExitOk;
 }
 
+// The same behind a line that says what was done.
+int showChanged(Session& session, const Result<Json>& answer, const std::string& done) {
+  if (answer.ok() && session.format() == Format::Table) session.out() << printable(done) << "\n";
+  return showLimit(session, answer);
+}
+
+int tellDone(Session& session, const Result<Json>& answer, const std::string& done) {
+  if (!answer.ok()) return session.fail(answer.error());
+  session.printLine(printable(done), *answer);
+  return kExitOk;
+}
+
 int listLimits(Session& session, const std::string& target, const std::vector<Column>& columns) {
   const auto answer = session.api().get(target);
   if (!answer.ok()) return session.fail(answer.error());
@@ -114,7 +126,8 @@ int groupSet(Session& session, const GroupSetOptions& options) {
   if (options.window == kEndWord) row["time_zone"] = nullptr;
   putText(row, "min_priority", options.min_priority);
   putText(row, "description", options.description);
-  return showLimit(session, session.api().put(groupTarget(options.name), row));
+  return showChanged(session, session.api().put(groupTarget(options.name), row),
+                     fmt::format("group {} set", options.name));
 }
 
 int groupList(Session& session) { return listLimits(session, "/api/v1/groups", groupColumns()); }
@@ -124,7 +137,8 @@ int groupGet(Session& session, const std::string& name) {
 }
 
 int groupDelete(Session& session, const std::string& name) {
-  return showLimit(session, session.api().remove(groupTarget(name)));
+  return tellDone(session, session.api().remove(groupTarget(name)),
+                  fmt::format("group {} deleted: nothing limits its tasks", name));
 }
 
 int limitSet(Session& session, const std::string& kind, const std::string& name,
@@ -133,13 +147,15 @@ int limitSet(Session& session, const std::string& kind, const std::string& name,
   if (!max.ok()) return session.fail(max.error());
   Json row = {{"limit", *max}};
   if (!description.empty()) row["description"] = description;
-  return showLimit(session, session.api().put(limitTarget(kind, name), row));
+  return tellDone(session, session.api().put(limitTarget(kind, name), row),
+                  fmt::format("limit of {} {} set to {}", kind, name, *max));
 }
 
 int limitList(Session& session) { return listLimits(session, "/api/v1/limits", limitColumns()); }
 
 int limitDelete(Session& session, const std::string& kind, const std::string& name) {
-  return showLimit(session, session.api().remove(limitTarget(kind, name)));
+  return tellDone(session, session.api().remove(limitTarget(kind, name)),
+                  fmt::format("limit of {} {} deleted", kind, name));
 }
 
 int clusterLimit(Session& session, const std::string& limit) {
@@ -150,7 +166,8 @@ int clusterLimit(Session& session, const std::string& limit) {
     if (!number.ok()) return session.fail(number.error());
     max = *number;
   }
-  return showLimit(session, session.api().post("/api/v1/cluster/limit", {{"running_max", max}}));
+  return showChanged(session, session.api().post("/api/v1/cluster/limit", {{"running_max", max}}),
+                     fmt::format("limit of the cluster set to {}", limit));
 }
 
 int clusterDegrade(Session& session, const DegradeOptions& options) {
@@ -166,7 +183,12 @@ int clusterDegrade(Session& session, const DegradeOptions& options) {
     body["min_priority"] = options.min_priority;
   }
   if (!options.group.empty()) body["group"] = options.group;
-  return showLimit(session, session.api().post("/api/v1/cluster/degrade", body));
+  const std::string who =
+      options.group.empty() ? std::string("the cluster") : "group " + options.group;
+  return showChanged(session, session.api().post("/api/v1/cluster/degrade", body),
+                     options.off ? fmt::format("{} starts tasks of every priority again", who)
+                                 : fmt::format("{} starts only tasks of priority {} and above", who,
+                                               options.min_priority));
 }
 
 }  // namespace baton::cli

@@ -76,14 +76,16 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   void command(TaskId id, api::TaskCommand command, bool force, api::Request request,
                api::Callback<api::TaskView> done);
   void changeLimit(api::LimitChange change, api::Callback<api::LimitView> done);
+  // The lowest priority that the cluster starts; none: all.
+  std::optional<Priority> minPriority() const { return limits_.minPriority(); }
   // --- flows: any thread -----------------------------------------------------------------------
   // What a definition is checked against.
   flow::FlowSurroundings flowSurroundings();
-  // Blocks for a look at the newest version.
-  void applyFlow(api::FlowApply request, std::shared_ptr<FlowVersion> version,
   // Of the flows that a definition names, those that are there; none: not found out in time. Blocks
   // for a look at their newest versions.
   std::optional<flow::KnownFlows> knownFlows(const std::vector<flow::FlowReference>& references);
+  // Blocks for a look at the newest version.
+  void applyFlow(api::FlowApply request, std::shared_ptr<FlowVersion> version,
                  api::Callback<api::FlowApplied> done);
   void orderRun(api::RunOrder order, api::Callback<RunRecord> done) {
     run_orders_.order(std::move(order), std::move(done));

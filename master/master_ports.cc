@@ -236,6 +236,7 @@ api::ClusterView MasterPorts::cluster() {
   view.active_node_id = leader.node_id;
   view.active_address = leader.address;
   view.active_since = leader.since;
+  if (const auto term = activeTerm(); term.ok()) view.min_priority = (*term)->minPriority();
   for (const ha::MemberInfo& member : failover->members()) {
     view.masters.push_back({member.node_id, member.role, member.state, member.address,
                             member.version, member.database_ok});

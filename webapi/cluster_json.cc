@@ -115,10 +115,18 @@ Json clusterToJson(const master::api::ClusterView& cluster) {
                        {"version", member.version},
                        {"health", member.database_ok ? "ok" : "database_unreachable"}});
   }
-  return {
-      {"cluster", cluster.cluster}, {"guid", cluster.guid},   {"node_id", cluster.node_id},
-      {"role", cluster.role},       {"state", cluster.state}, {"epoch", cluster.epoch},
-      {"active", active},           {"masters", masters},     {"alarm", textOrNull(cluster.alarm)}};
+  Json lowest(nullptr);
+  if (cluster.min_priority) lowest = toString(*cluster.min_priority);
+  return {{"cluster", cluster.cluster},
+          {"guid", cluster.guid},
+          {"node_id", cluster.node_id},
+          {"role", cluster.role},
+          {"state", cluster.state},
+          {"epoch", cluster.epoch},
+          {"active", active},
+          {"masters", masters},
+          {"alarm", textOrNull(cluster.alarm)},
+          {"min_priority", std::move(lowest)}};
 }
 
 Json takeoverToJson(const master::api::TakeoverView& takeover) {

@@ -216,7 +216,9 @@ constexpr std::string_view kClusterSchemas = R"json({
     "node_id": {"type": "string"}, "role": {"enum": ["active", "standby"]},
     "state": {"type": "string"}, "address": {"type": "string"}, "version": {"type": "string"},
     "health": {"enum": ["ok", "database_unreachable"]}}}},
-  "alarm": {"type": ["string", "null"], "description": "What needs a person."}}},
+  "alarm": {"type": ["string", "null"], "description": "What needs a person."},
+  "min_priority": {"type": ["string", "null"],
+    "description": "Degraded, of the active one: the lowest priority that is started."}}},
 "Takeover": {"type": "object", "properties": {
   "epoch": {"type": "integer"}, "node_id": {"type": "string"}, "reason": {"type": "string"},
   "at": {"$ref": "#/components/schemas/Time"},

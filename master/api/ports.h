@@ -121,6 +121,8 @@ struct ClusterView {
   WallTime active_since{};
   std::vector<MemberView> masters;
   std::string alarm;  // What needs a person; empty if nothing does.
+  // Of the master that leads, degraded by an operator: only tasks of that priority and above start.
+  std::optional<Priority> min_priority = {};
 };
 
 struct TakeoverView {

@@ -89,6 +89,8 @@ void LimitCommands::apply(LimitKind kind, const std::string& name,
                           const std::optional<LimitRecord>& row) {
   if (kind == LimitKind::Cluster) {
     live_.gates.cluster = row;
+    const auto lowest = live_.gates.clusterMinPriority();
+    min_priority_ = lowest ? static_cast<int8_t>(*lowest) : int8_t{-1};
     live_.ready.clusterChanged();
     return;
   }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +30,12 @@ class LimitCommands {
   // The wall clock was set: windows are looked at again.
   void onWallClockStep();
 
+  // The lowest priority that the cluster starts; none: all. Any thread.
+  std::optional<Priority> minPriority() const {
+    const int8_t lowest = min_priority_;
+    return lowest < 0 ? std::nullopt : std::optional(static_cast<Priority>(lowest));
+  }
+
   std::vector<api::LimitView> views(LimitKind kind);
   // Errors: NotFound.
   Result<api::LimitView> view(LimitKind kind, const std::string& name);
@@ -48,6 +57,7 @@ class LimitCommands {
 
   TermContext& context_;
   LiveState& live_;
+  std::atomic<int8_t> min_priority_{-1};  // Of the cluster's row.
   bool open_ = false;
   AsyncDispatcher::TimerId timer_ = 0;
   WallTime armed_for_{};  // While there is a timer.

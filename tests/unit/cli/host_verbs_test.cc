@@ -23,7 +23,9 @@ TEST(HostVerbsTest, EachVerbSaysWhatWasAsked) {
   EXPECT_EQ(cluster.run({"host", "exclude", "w1"}), 0);
   EXPECT_EQ(cluster.requests().back().body, "");
   EXPECT_EQ(cluster.run({"host", "include", "w1"}), 0);
+  EXPECT_TRUE(cluster.out.str().starts_with("worker w1: gets tasks\nWORKER"));
   EXPECT_EQ(cluster.run({"host", "unregister", "w1"}), 0);
+  EXPECT_EQ(cluster.out.str(), "worker w1: unregistered\n");
   EXPECT_EQ(cluster.run({"host", "unregister", "w1", "--reason", "x"}), kExitUsage);
   EXPECT_EQ(cluster.run({"host", "drain", "nobody"}), kExitNotFound);
   cluster.on("POST /api/v1/hosts/w1/unregister", {{409, "conflict"}});

@@ -90,6 +90,37 @@ TEST(LimitVerbsTest, TheClusterIsLimitedAndDegraded) {
   EXPECT_EQ(bodyOf(cluster.requests().back()), Json({{"limit", 3}}));
 }
 
+// Whoever changes something must read what was done; JSON stays what the master answers.
+TEST(LimitVerbsTest, VerbsSayWhatTheyDid) {
+  FakeCluster cluster;
+  cluster.on("GET /api/v1/cluster", R"({"role":"active","active":{"address":"h:1"}})");
+  cluster.on("GET /api/v1/groups/g", kGroup);
+  cluster.on("PUT /api/v1/groups/g", kGroup);
+  cluster.on("DELETE /api/v1/groups/g", kGroup);
+  cluster.on("PUT /api/v1/limits/host/h", R"({"kind":"host","name":"h","limit":2})");
+  cluster.on("DELETE /api/v1/limits/host/h", R"({"kind":"host","name":"h","limit":2})");
+  cluster.on("POST /api/v1/cluster/limit", R"({"running_max":5})");
+  cluster.on("POST /api/v1/cluster/degrade", R"({"min_priority":"high"})");
+  const std::pair<std::vector<std::string>, std::string> said[] = {
+      {{"group", "set", "g", "--limit", "4"}, "group g set\n"},
+      {{"group", "delete", "g"}, "group g deleted: nothing limits its tasks\n"},
+      {{"limit", "set", "host", "h", "2"}, "limit of host h set to 2\n"},
+      {{"limit", "delete", "host", "h"}, "limit of host h deleted\n"},
+      {{"cluster", "limit", "5"}, "limit of the cluster set to 5\n"},
+      {{"cluster", "degrade", "--min-priority", "high"},
+       "the cluster starts only tasks of priority high and above\n"},
+      {{"cluster", "degrade", "--off", "--group", "g"},
+       "group g starts tasks of every priority again\n"}};
+  for (const auto& [words, line] : said) {
+    EXPECT_EQ(cluster.run(words), 0) << line << cluster.err.str();
+    EXPECT_TRUE(cluster.out.str().starts_with(line)) << cluster.out.str();
+    std::vector<std::string> as_json = words;
+    as_json.insert(as_json.end(), {"-o", "json"});
+    EXPECT_EQ(cluster.run(as_json), 0);
+    EXPECT_TRUE(parseJson(cluster.out.str()).ok()) << cluster.out.str();
+  }
+}
+
 // A task names its group and weight; a wrong weight is told at once.
 TEST(LimitVerbsTest, ATaskIsSubmittedWithGroupAndWeight) {
   FakeCluster cluster;

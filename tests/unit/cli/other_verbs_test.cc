@@ -28,6 +28,14 @@ TEST(ClusterVerbsTest, StatusNamesTheActive) {
   EXPECT_EQ((*parseJson(cluster.out.str()))["epoch"], 8);
   cluster.on("GET /api/v1/cluster", R"({"cluster":"c","epoch":8,"active":null,"masters":[]})");
   EXPECT_EQ(cluster.run({"cluster", "status"}), kExitNoMaster);
+  // What holds the queue back must be seen at the first look.
+  EXPECT_EQ(cluster.out.str().find("degraded"), std::string::npos);
+  cluster.on("GET /api/v1/cluster",
+             R"({"cluster":"c","epoch":8,"active":{"node_id":"m1"},"min_priority":"high"})");
+  EXPECT_EQ(cluster.run({"cluster", "status"}), 0);
+  EXPECT_NE(cluster.out.str().find("degraded: only tasks of priority high and above are started"),
+            std::string::npos)
+      << cluster.out.str();
 }
 
 // Lists must print as tables with and without their head, as JSON and as YAML.

@@ -24,6 +24,9 @@ TEST_F(ClusterApiTest, TheClusterIsShown) {
   EXPECT_EQ(json["active"]["node_id"], "m1");
   EXPECT_EQ(json["active"]["since"], "2023-11-14T22:13:20Z");
   EXPECT_EQ(json["masters"].at(0)["health"], "ok");
+  EXPECT_TRUE(json["min_priority"].is_null());
+  cluster_.view.min_priority = Priority::High;
+  EXPECT_EQ(jsonOf(get("/api/v1/cluster"))["min_priority"], "high");
   cluster_.view.active_known = false;
   EXPECT_TRUE(jsonOf(get("/api/v1/cluster"))["active"].is_null());
 }
