@@ -6,8 +6,30 @@
 #include "cli/run_wait.h"
 #include "cli/stored_definition.h"
 #include "common/base/duration_text.h"
+#include "common/base/nearest_word.h"
+#include "flow/definition/flow_parser.h"
 
 namespace baton::cli {
+namespace {
+
+// A parameter that the definition does not declare reaches the tasks as a variable, but most often
+// it is a slip of the keys. What can't be found out is not said.
+void warnOfUndeclared(Session& session, const std::string& name, const Json& params) {
+  const auto flow = session.api().get(flowPath(name));
+  if (!flow.ok() || !flow->is_object()) return;
+  const flow::ParsedFlow parsed = flow::parseFlow(name, memberText(*flow, "text"));
+  if (!parsed.flow) return;
+  std::vector<std::string_view> known;
+  for (const auto& [declared, value] : parsed.flow->params) known.push_back(declared);
+  for (const auto& [given, value] : params.items()) {
+    if (parsed.flow->params.contains(given)) continue;
+    session.err() << printable(fmt::format("baton: warning: flow {} declares no parameter {}{}",
+                                           name, given, hintFor(given, known)))
+                  << "\n";
+  }
+}
+
+}  // namespace
 int flowSetOnline(Session& session, const std::vector<std::string>& names, bool online) {
   int code = kExitOk;
   for (const std::string& name : names) {
@@ -48,6 +70,7 @@ int flowTrigger(Session& session, const FlowTriggerOptions& options) {
   const auto run =
       session.api().create(flowPath(options.flow) + "/trigger", body, options.idempotency_key);
   if (!run.ok()) return session.fail(run.error());
+  if (body.contains("params")) warnOfUndeclared(session, options.flow, body["params"]);
   const std::string id = memberText(*run, "id");
   if (session.format() == Format::Table) {
     session.out() << printable(id) << "\n" << std::flush;
@@ -83,12 +106,17 @@ int flowBackfill(Session& session, const FlowBackfillOptions& options) {
   const Json rows = items == backfill->end() ? Json::array() : *items;
   session.printRows({memberColumn("PLAN_TIME", "plan_time"), memberColumn("RUN", "run_id")}, rows,
                     *backfill);
-  if (session.format() == Format::Table) {
-    session.err() << (options.dry_run
-                          ? fmt::format("{} runs would be made\n", rows.size())
-                          : fmt::format("backfill {}: {} runs; baton run list --backfill {}\n",
-                                        printable(memberText(*backfill, "id")), rows.size(),
-                                        printable(memberText(*backfill, "id"))));
+  if (session.format() != Format::Table) return kExitOk;
+  const std::string id = printable(memberText(*backfill, "id"));
+  const char* const runs = rows.size() == 1 ? "run" : "runs";
+  session.err() << (options.dry_run
+                        ? fmt::format("{} {} would be made\n", rows.size(), runs)
+                        : fmt::format("backfill {}: {} {}; baton run list --backfill {}\n", id,
+                                      rows.size(), runs, id));
+  const auto to = parseRfc3339(options.to);
+  if (to.ok() && *to > session.clock().wallNow()) {
+    session.err() << "baton: --to lies in the future: instants that have not passed are left to "
+                     "the schedule\n";
   }
   return kExitOk;
 }

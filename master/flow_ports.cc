@@ -385,7 +385,14 @@ void FlowPorts::runMissed(std::string flow, WallTime plan_time, api::Request req
       [&](dao::Reader& reader) { return reader.missedInstant(nameKey(flow), plan_time); });
   if (!row.ok()) return done(row.error());
   if (!row->has_value()) {
-    return done(Error::notFound("flow {} missed no instant {}", flow, formatRfc3339(plan_time)));
+    const auto known =
+        readers_.with([&](dao::Reader& reader) { return reader.flow(nameKey(flow)); });
+    if (!known.ok()) return done(known.error());
+    if (!known->has_value() || !(*known)->version) return done(noFlow(flow));
+    return done(
+        Error::notFound("flow {} has no missed instant {}; baton missed list --flow {} "
+                        "shows those that it has",
+                        flow, formatRfc3339(plan_time), flow));
   }
   (*term)->onFlows([missed = **row, request = std::move(request),
                     done](FlowCommands& flows) { flows.runMissed(missed, request, done); },

@@ -201,7 +201,7 @@ void FlowCommands::runMissed(const MissedRecord& missed, const api::Request& req
           const auto row = reader.missedInstant(nameKey(flow), plan_time);
           if (!row.ok()) return done(row.error());
           if (!row->has_value()) {
-            return done(Error::notFound("flow {} missed no instant {}", truncateUtf8(flow, 64),
+            return done(Error::notFound("flow {} has no missed instant {}", truncateUtf8(flow, 64),
                                         formatRfc3339(plan_time)));
           }
           const bool queued = context_.dispatcher.tryPost(
@@ -355,6 +355,11 @@ Result<std::vector<WallTime>> FlowCommands::instantsOf(const LiveFlow& flow,
                                        "never was; expected plan_times",
                                        flow.record.name));
   }
+  if (*request.from > now) {
+    return invalid("from", fmt::format("{} lies in the future; a backfill makes runs for instants "
+                                       "that have passed, it is {}",
+                                       formatRfc3339(*request.from), formatRfc3339(now)));
+  }
   std::vector<WallTime> instants;
   const WallTime until = std::min(*request.to, now);
   for (auto at = flow.recurrence->next(*request.from - Micros(1)); at && *at <= until;
@@ -367,8 +372,13 @@ Result<std::vector<WallTime>> FlowCommands::instantsOf(const LiveFlow& flow,
     instants.push_back(*at);
   }
   if (!instants.empty()) return instants;
-  return invalid("from", fmt::format("the schedule has no instant from {} to {}",
-                                     formatRfc3339(*request.from), formatRfc3339(until)));
+  const auto next = flow.recurrence->next(*request.from - Micros(1));
+  return invalid(
+      "from",
+      fmt::format("the schedule ({}) has no instant from {} to {}{}; {}",
+                  flow::scheduleText(flow.newest->spec), formatRfc3339(*request.from),
+                  formatRfc3339(until), until < *request.to ? ", which is now" : "",
+                  next ? "the next one is " + formatRfc3339(*next) : "it never fires again"));
 }
 
 }  // namespace baton::master

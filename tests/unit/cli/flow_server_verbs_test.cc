@@ -246,6 +246,71 @@ TEST_F(FlowServerVerbsTest, TriggerSendsEveryOption) {
   EXPECT_EQ(cluster_.run({"flow", "trigger", "f", "--plan-time", "x"}), kExitUsage);
 }
 
+// A parameter that the definition does not declare is most often a slip: the run begins, with a
+// word.
+TEST_F(FlowServerVerbsTest, TriggerWarnsOfWhatIsNotDeclared) {
+  cluster_.on("POST /api/v1/flows/f/trigger", {{201, R"({"id":"12"})"}});
+  const std::string text = "flow: f\nparams: {region: ~, full: no}\ntasks: {a: {command: [x]}}\n";
+  cluster_.on("GET /api/v1/flows/f", Json{{"name", "f"}, {"text", text}}.dump());
+  EXPECT_EQ(cluster_.run({"flow", "trigger", "f", "-p", "regoin=eu", "-p", "full=yes"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "12\n");
+  EXPECT_EQ(cluster_.err.str(),
+            "baton: warning: flow f declares no parameter regoin; did you mean region?\n");
+  EXPECT_EQ(cluster_.run({"flow", "trigger", "f", "-p", "region=eu"}), 0);
+  EXPECT_EQ(cluster_.err.str(), "");
+}
+
+// What is left to the schedule must be said, not passed over.
+TEST_F(FlowServerVerbsTest, BackfillSaysThatTheFutureIsLeftOut) {
+  cluster_.on("POST /api/v1/flows/f/backfill", R"({"id":"5","items":[]})");
+  const std::vector<std::string> line{"flow", "backfill", "f", "--from", "2023-01-01T00:00:00Z",
+                                      "--to"};
+  for (const auto& [to, said] :
+       {std::pair("2099-01-01T00:00:00Z", true), std::pair("2023-02-01T00:00:00Z", false)}) {
+    std::vector<std::string> words = line;
+    words.emplace_back(to);
+    EXPECT_EQ(cluster_.run(words), 0) << cluster_.err.str();
+    EXPECT_EQ(cluster_.err.str().find("--to lies in the future") != std::string::npos, said) << to;
+  }
+}
+
+// What comes with the same order is not missing, and flows that begin each other are refused before
+// the first of them is stored.
+TEST_F(FlowServerVerbsTest, ApplyLooksAtItsFilesTogether) {
+  const auto warned = [](const std::string& name, const std::string& missing) {
+    Json json = *parseJson(applied(name, true, true));
+    json["warnings"] = {{{"file", name},
+                         {"line", 3},
+                         {"column", 1},
+                         {"key", "k"},
+                         {"message", "there is no flow " + missing},
+                         {"missing_flow", missing}}};
+    return json.dump();
+  };
+  cluster_.on("POST /api/v1/flows/validate", {{200, warned("f", "G")}, {200, warned("g", "h")}});
+  EXPECT_EQ(cluster_.run({"flow", "apply", "--dry-run", file("f.yaml"),
+                          file("g.yaml", "flow: g\ntasks: {a: {command: [x]}}\n")}),
+            0);
+  EXPECT_EQ(cluster_.err.str().find("no flow G"), std::string::npos) << cluster_.err.str();
+  EXPECT_NE(cluster_.err.str().find("warning: k: there is no flow h"), std::string::npos);
+
+  const auto begunBy = [](const std::string& name, const std::string& source) {
+    return "flow: " + name + "\ntrigger: {event: {flow: " + source +
+           "}}\ntasks: {a: {command: [x]}}\n";
+  };
+  cluster_.on("POST /api/v1/flows/validate",
+              {{200, applied("a", true, true)}, {200, applied("b", true, true)}});
+  const std::string a = file("a.yaml", begunBy("a", "b"));
+  const std::string b = file("b.yaml", begunBy("b", "a"));
+  const std::string why = "runs of these flows would begin each other, for ever: a -> b -> a";
+  EXPECT_EQ(cluster_.run({"flow", "apply", a, b}), kExitUsage);
+  EXPECT_NE(cluster_.err.str().find(why), std::string::npos) << cluster_.err.str();
+  for (const auto& request : cluster_.requests()) EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(cluster_.run({"flow", "validate", a, b}), kExitUsage);
+  EXPECT_NE(cluster_.err.str().find(why), std::string::npos) << cluster_.err.str();
+  EXPECT_EQ(cluster_.run({"flow", "validate", a}), 0);
+}
+
 // Waiting returns 0 for FINISHED alone, and shows its progress to people.
 TEST_F(FlowServerVerbsTest, TriggerWaitsForTheEnd) {
   cluster_.on("POST /api/v1/flows/f/trigger", {{201, R"({"id":"12"})"}});
@@ -277,6 +342,7 @@ TEST_F(FlowServerVerbsTest, TriggerWaitsForTheEnd) {
 TEST_F(FlowServerVerbsTest, BackfillSendsEveryOption) {
   cluster_.on("POST /api/v1/flows/f/backfill",
               R"({"id":"5","items":[{"plan_time":"2026-11-01T02:00:00Z","run_id":"31"}]})");
+  cluster_.clock.stepWall(Seconds(4 * 366 * 86'400));  // Behind these times.
   EXPECT_EQ(cluster_.run({"flow", "backfill", "f", "--from", "2026-11-01T00:00:00Z", "--to",
                           "2026-11-02T00:00:00Z", "--parallel", "3", "--newest-first",
                           "--keep-going", "-p", "a=1"}),
@@ -290,13 +356,13 @@ TEST_F(FlowServerVerbsTest, BackfillSendsEveryOption) {
                              {"dry_run", false},
                              {"params", {{"a", "1"}}}}));
   EXPECT_EQ(cluster_.out.str(), "PLAN_TIME             RUN\n2026-11-01T02:00:00Z  31\n");
-  EXPECT_EQ(cluster_.err.str(), "backfill 5: 1 runs; baton run list --backfill 5\n");
+  EXPECT_EQ(cluster_.err.str(), "backfill 5: 1 run; baton run list --backfill 5\n");
   EXPECT_FALSE(cluster_.requests()[0].headers.get("Idempotency-Key").empty());
   EXPECT_EQ(cluster_.run({"flow", "backfill", "f", "--at", "2026-11-01T02:00:00Z", "--at",
                           "2026-11-03T02:00:00Z", "--dry-run"}),
             0);
   EXPECT_EQ(bodyOf(1)["plan_times"].size(), 2U);
-  EXPECT_EQ(cluster_.err.str(), "1 runs would be made\n");
+  EXPECT_EQ(cluster_.err.str(), "1 run would be made\n");
   for (const std::vector<std::string>& options :
        std::vector<std::vector<std::string>>{{},
                                              {"--from", "2026-11-01T00:00:00Z"},

@@ -333,7 +333,15 @@ TEST_F(FlowCommandsTest, WhatCanNotBeBackfilledIsSaid) {
   EXPECT_EQ(field(list), "plan_times: 2026-03-19T02:00:00Z lies in the future");
   EXPECT_EQ(field(days("2026-03-01T00:00:00Z", "2026-02-01T00:00:00Z")).substr(0, 3), "to:");
   EXPECT_EQ(field(days("2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z")),
-            "from: the schedule has no instant from 2026-02-01T00:00:00Z to 2026-02-02T00:00:00Z");
+            "from: the schedule (cron 0 2 * * * UTC) has no instant from 2026-02-01T00:00:00Z to "
+            "2026-02-02T00:00:00Z; the next one is 2026-02-20T02:00:00Z");
+  EXPECT_TRUE(field(days("2027-02-01T00:00:00Z", "2027-02-02T00:00:00Z"))
+                  .starts_with("from: 2027-02-01T00:00:00Z lies in the future; a backfill makes "
+                               "runs for instants that have passed, it is 2026-03-0"));
+  // What has not passed is not to come by the back door.
+  const std::string ahead =
+      field(days(formatRfc3339(clock_.wallNow() - Seconds(1)), "2027-02-02T00:00:00Z"));
+  EXPECT_NE(ahead.find(", which is now; the next one is 2026-03-0"), std::string::npos) << ahead;
   FlowBackfill range = days("2026-02-01T00:00:00Z", "2026-03-02T00:00:00Z");
   range.flow = "e";
   EXPECT_EQ(field(range).substr(0, 5), "from:");
