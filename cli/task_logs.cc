@@ -1,15 +1,23 @@
 #include "cli/task_logs.h"
 
+#include <poll.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <vector>
 
 #include "cli/exit_code.h"
+#include "cli/task_verbs.h"
 #include "cli/task_wait.h"
 
 namespace baton::cli {
 namespace {
 
 constexpr uint64_t kPieceBytes = 1024 * 1024;
+constexpr Millis kSilence{15'000};
+constexpr Millis kPieceWait{1'000};
+constexpr int kLooksInSilence = 10;  // Two seconds or so, after which one wants to know why.
 
 uint64_t numberIn(std::string_view text) {
   uint64_t number = 0;
@@ -17,7 +25,7 @@ uint64_t numberIn(std::string_view text) {
   return number;
 }
 
-// Reads the output streams of one attempt on and on.
+// Copies the output streams of one attempt.
 class LogCopier {
  public:
   LogCopier(Session& session, std::string id) : session_(session), id_(std::move(id)) {}
@@ -29,13 +37,17 @@ class LogCopier {
   // Empty: the newest when asked.
   void setAttempt(std::string attempt) {
     attempt_ = std::move(attempt);
-    for (Stream& stream : streams_) stream.offset = 0;
+    for (Stream& stream : streams_) {
+      stream.offset = 0;
+      stream.ended = false;
+      stream.body.reset();
+    }
   }
   const std::string& attempt() const { return attempt_; }
 
-  // Copies what is there and was not copied yet. A stream that was never written to has no file:
-  // that is an error (NotFound) only when no other stream is there.
-  Status copyNew() {
+  // Copies what is there. A stream that was never written to has no file: that is an error
+  // (NotFound) only when no other stream is there.
+  Status copyAll() {
     return forWanted([this](Stream& stream) { return copyStream(stream); });
   }
   Status copyTail(const std::string& lines) {
@@ -46,12 +58,31 @@ class LogCopier {
       return {};
     });
   }
+  // Copies what the attempt writes until it has ended, from where the streams are; goes on there
+  // when it is called again after an error. Errors: as ApiClient::call; Unavailable also means
+  // that an answer was cut.
+  Status follow() {
+    while (true) {
+      for (Stream& stream : streams_) {
+        if (stream.wanted && !stream.ended && !stream.body) RETURN_IF_ERROR(open(stream));
+      }
+      std::vector<Stream*> live;
+      for (Stream& stream : streams_) {
+        if (stream.body) live.push_back(&stream);
+      }
+      if (live.empty()) return {};
+      RETURN_IF_ERROR(copyNew(live));
+    }
+  }
 
  private:
   struct Stream {
     std::string_view name;
     uint64_t offset = 0;
     bool wanted = true;
+    // While it is followed:
+    bool ended = false;
+    std::shared_ptr<net::HttpClient::Stream> body = {};  // Null: to be asked for.
   };
   using Fields = std::vector<std::pair<std::string, std::string>>;
 
@@ -69,10 +100,11 @@ class LogCopier {
     return found ? Status() : missing;
   }
 
-  Result<webapi::ApiReply> fetch(const Stream& stream, Fields fields) {
+  Result<webapi::ApiReply> fetch(const Stream& stream, Fields fields, bool streamed = false) {
     fields.emplace_back("stream", stream.name);
     fields.emplace_back("attempt", attempt_);
     webapi::ApiRequest request;
+    request.streamed = streamed;
     request.target = fmt::format("{}/logs?{}", taskPath(id_), webapi::queryString(fields));
     return session_.api().call(request);
   }
@@ -90,6 +122,57 @@ class LogCopier {
     }
   }
 
+  Status open(Stream& stream) {
+    const auto reply =
+        fetch(stream, {{"offset", std::to_string(stream.offset)}, {"follow", "true"}}, true);
+    if (reply.ok()) {
+      stream.body = reply->stream;
+      return {};
+    }
+    // An attempt that could not be started has no files.
+    if (reply.error().code() != ErrorCode::NotFound) return reply.error();
+    stream.ended = true;
+    return {};
+  }
+
+  // Copies what comes on any of them. Where nothing does, all are asked for anew: the master may
+  // be gone without a word.
+  Status copyNew(const std::vector<Stream*>& live) {
+    std::vector<pollfd> polled;
+    for (const Stream* stream : live) polled.push_back({stream->body->fd(), POLLIN, 0});
+    const bool ready = std::any_of(live.begin(), live.end(),
+                                   [](const Stream* stream) { return stream->body->ready(); });
+    const int found =
+        ::poll(polled.data(), polled.size(), ready ? 0 : static_cast<int>(kSilence.count()));
+    if (found == 0 && !ready) {
+      for (Stream* stream : live) stream->body.reset();
+      return {};
+    }
+    for (size_t i = 0; i < live.size(); ++i) {
+      if (!live[i]->body->ready() && polled[i].revents == 0) continue;
+      RETURN_IF_ERROR(copyPiece(*live[i]));
+    }
+    return {};
+  }
+
+  Status copyPiece(Stream& stream) {
+    auto piece = stream.body->read(kPieceWait);
+    if (!piece.ok()) {
+      // A part of a chunk's frame came: the rest is on its way.
+      if (piece.error().code() == ErrorCode::DeadlineExceeded) return {};
+      stream.body.reset();
+      return piece.error();
+    }
+    if (!*piece) {
+      stream.ended = true;
+      stream.body.reset();
+      return {};
+    }
+    write(stream, **piece);
+    stream.offset += (*piece)->size();
+    return {};
+  }
+
   void write(const Stream& stream, const std::string& bytes) {
     std::ostream& to = stream.name == "stdout" ? session_.out() : session_.err();
     to.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -99,45 +182,45 @@ class LogCopier {
   Session& session_;
   const std::string id_;
   std::string attempt_;
-  std::array<Stream, 2> streams_{Stream{"stdout", 0, true}, Stream{"stderr", 0, true}};
+  std::array<Stream, 2> streams_{Stream{"stdout"}, Stream{"stderr"}};
 };
 
-// An attempt that was only just handed out, or could not be started, has no files.
-Status copyIfThere(LogCopier& copier) {
-  const Status copied = copier.copyNew();
-  if (!copied.ok() && copied.error().code() == ErrorCode::NotFound) return {};
-  return copied;
-}
-
-// Copies until the task has ended; `last` is the task as it then is. A worker that does not answer
-// is waited for as long as the task lives: its daemon may be on its way back.
+// Copies until the task has ended; `last` is the task as it then is. What is cut is asked for again
+// from where it was: the master may have been taken over from. A worker that does not answer is
+// waited for as long as the task lives: its daemon may be on its way back.
 Status followToEnd(Session& session, LogCopier& copier, const std::string& id, Json& last) {
   WaitPace pace;
   bool said = false;
-  const auto copyOrWait = [&]() -> Status {
-    const Status copied = copyIfThere(copier);
-    if (copied.ok()) said = false;
-    if (copied.ok() || copied.error().code() != ErrorCode::Unavailable || hasEnded(last)) {
-      return copied;
-    }
-    if (!said) session.err() << fmt::format("baton: {}; trying again\n", copied.error().message());
-    said = true;
-    return {};
-  };
+  int looks = 0;
   while (true) {
-    // The task is read before its output: what it wrote before it ended is then not missed.
     ASSIGN_OR_RETURN(last, session.api().get(taskPath(id)));
     const std::string attempt = memberText(last, "attempt");
-    if (attempt != "0" && !attempt.empty()) {
-      if (copier.attempt() != attempt) {
-        if (!copier.attempt().empty()) {
-          RETURN_IF_ERROR(copyOrWait());
-          session.err() << fmt::format("baton: attempt {} of task {}\n", attempt, id);
-        }
-        copier.setAttempt(attempt);
+    const bool tried = attempt != "0" && !attempt.empty();
+    if (tried && copier.attempt() != attempt) {
+      if (!copier.attempt().empty()) {
+        session.err() << fmt::format("baton: attempt {} of task {}\n", attempt, id);
       }
-      RETURN_IF_ERROR(copyOrWait());
+      copier.setAttempt(attempt);
+      pace = {};
     }
+    if (tried) {
+      const Status followed = copier.follow();
+      if (followed.ok()) said = false;
+      if (!followed.ok()) {
+        const bool passes = followed.error().code() == ErrorCode::Unavailable;
+        if (!passes || hasEnded(last)) return followed;
+        if (!said) {
+          session.err() << fmt::format("baton: {}; trying again\n", followed.error().told());
+        }
+        said = true;
+      }
+    }
+    if (!tried && ++looks == kLooksInSilence) {
+      session.err() << printable(fmt::format("baton: task {} is {}: {}", id,
+                                             memberText(last, "status"), whyText(last)))
+                    << "\n";
+    }
+    // The output of an attempt that had ended before it was asked for is whole.
     if (hasEnded(last)) return {};
     session.sleep(pace.next());
   }
@@ -145,7 +228,7 @@ Status followToEnd(Session& session, LogCopier& copier, const std::string& id, J
 
 Status copyAsAsked(Session& session, LogCopier& copier, const LogsOptions& options) {
   if (!options.follow) {
-    return options.tail.empty() ? copier.copyNew() : copier.copyTail(options.tail);
+    return options.tail.empty() ? copier.copyAll() : copier.copyTail(options.tail);
   }
   Json task;
   if (!options.tail.empty()) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "net/http_head.h"
 
@@ -20,7 +21,8 @@ class BodyReader {
   State feed(std::string_view data, size_t& taken);
   // The stream has ended: that completes a body which lasts until then, and breaks any other.
   State finish() const;
-  std::string takeBody() { return std::move(body_); }
+  // What was gathered so far and not taken yet; only that counts against the cap.
+  std::string takeBody() { return std::exchange(body_, {}); }
   State state() const { return state_; }
   size_t bytes() const { return body_.size(); }  // Gathered so far.
 

@@ -32,6 +32,14 @@ class HttpClient::Link {
 
   Status connect(const HttpEndpoint& endpoint, BootTime deadline);
   Result<HttpResponse> exchange(const std::string& wire, bool head_request, BootTime deadline);
+  // Sends, and reads the answer up to its body; `data` is what came of that.
+  Result<ResponseHead> begin(const std::string& wire, BootTime deadline, std::string_view& data);
+  Result<HttpResponse> readBody(ResponseHead head, std::string_view data, BootTime deadline);
+  // Empty when the server has closed.
+  Result<std::string_view> readSome(BootTime deadline) {
+    return guarded([&] { return read(deadline); });
+  }
+  int fd() const { return static_cast<int>(socket_.impl()->sockfd()); }
   const std::string& authority() const { return authority_; }
   bool reusable() const { return reusable_; }
 
@@ -40,8 +48,7 @@ class HttpClient::Link {
   Status write(const std::string& wire, BootTime deadline);
   // Empty when the server has closed.
   Result<std::string_view> read(BootTime deadline);
-  Result<HttpResponse> readAnswer(bool head_request, BootTime deadline);
-  Result<HttpResponse> readBody(ResponseHead head, std::string_view data, BootTime deadline);
+  Result<ResponseHead> readHead(bool head_request, BootTime deadline, std::string_view& data);
   template <typename Body>
   auto guarded(Body body) -> decltype(body());
 
@@ -100,9 +107,20 @@ Result<HttpResponse> HttpClient::Link::exchange(const std::string& wire, bool he
     return written.error();
   }
   // After a failed write the server's refusal may still be there to be read.
-  auto answer = guarded([&] { return readAnswer(head_request, deadline); });
+  auto answer = guarded([&]() -> Result<HttpResponse> {
+    std::string_view data;
+    ASSIGN_OR_RETURN(ResponseHead head, readHead(head_request, deadline, data));
+    return readBody(std::move(head), data, deadline);
+  });
   if (!answer.ok() && !written.ok()) return noAnswer(authority_);
   return answer;
+}
+
+Result<ResponseHead> HttpClient::Link::begin(const std::string& wire, BootTime deadline,
+                                             std::string_view& data) {
+  reusable_ = false;
+  RETURN_IF_ERROR(guarded([&] { return write(wire, deadline); }));
+  return guarded([&] { return readHead(false, deadline, data); });
 }
 
 Status HttpClient::Link::write(const std::string& wire, BootTime deadline) {
@@ -122,10 +140,10 @@ Result<std::string_view> HttpClient::Link::read(BootTime deadline) {
   return std::string_view(buffer_.data(), static_cast<size_t>(std::max(got, 0)));
 }
 
-Result<HttpResponse> HttpClient::Link::readAnswer(bool head_request, BootTime deadline) {
+Result<ResponseHead> HttpClient::Link::readHead(bool head_request, BootTime deadline,
+                                                std::string_view& data) {
   HeadScanner scanner(options_.head);
   bool answered = false;
-  std::string_view data;
   while (true) {
     if (data.empty()) {
       auto more = guarded([&] { return read(deadline); });
@@ -148,7 +166,7 @@ Result<HttpResponse> HttpClient::Link::readAnswer(bool head_request, BootTime de
     ASSIGN_OR_RETURN(ResponseHead head, parseResponseHead(scanner.text(), head_request));
     scanner.reset();
     // 100 Continue and its like: the answer follows.
-    if (head.response.status >= 200) return readBody(std::move(head), data, deadline);
+    if (head.response.status >= 200) return head;
   }
 }
 
@@ -180,6 +198,41 @@ Result<HttpResponse> HttpClient::Link::readBody(ResponseHead head, std::string_v
   }
 }
 
+struct HttpClient::Stream::Parts {
+  Parts(Options of_link, const std::string& authority)
+      : options(std::move(of_link)), link(authority, options) {}
+
+  const Options options;
+  Link link;
+  std::optional<BodyReader> body;
+};
+
+HttpClient::Stream::Stream(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+HttpClient::Stream::~Stream() = default;
+
+bool HttpClient::Stream::ready() const {
+  return parts_->body->bytes() > 0 || parts_->body->state() != BodyReader::State::More;
+}
+
+int HttpClient::Stream::fd() const { return parts_->link.fd(); }
+
+Result<std::optional<std::string>> HttpClient::Stream::read(Micros timeout) {
+  const BootTime deadline = SystemClock().bootNow() + timeout;
+  BodyReader& body = *parts_->body;
+  while (!ready()) {
+    ASSIGN_OR_RETURN(const std::string_view data, parts_->link.readSome(deadline));
+    size_t taken = 0;
+    const BodyReader::State state = data.empty() ? body.finish() : body.feed(data, taken);
+    if (data.empty() && state == BodyReader::State::Complete) return {std::nullopt};
+    if (data.empty()) break;
+  }
+  if (body.bytes() > 0) return std::optional(body.takeBody());
+  if (body.state() == BodyReader::State::Complete) return {std::nullopt};
+  return Error::unavailable("the answer of {} was cut or is not well-formed",
+                            parts_->link.authority());
+}
+
 HttpClient::HttpClient() : HttpClient(Options()) {}
 
 HttpClient::HttpClient(Options options) : options_(std::move(options)) {}
@@ -204,6 +257,25 @@ Result<HttpResponse> HttpClient::send(const HttpEndpoint& endpoint, const HttpRe
     return Error(answer.error().code(), answer.error().message());
   }
   return answer;
+}
+
+Result<HttpClient::Opened> HttpClient::open(const HttpEndpoint& endpoint,
+                                            const HttpRequest& request, Micros timeout) {
+  const std::string authority = formatAuthority(endpoint.host, endpoint.port);
+  ASSIGN_OR_RETURN(const std::string wire, formatRequest(request, authority));
+  const BootTime deadline = SystemClock().bootNow() + timeout;
+  auto parts = std::make_unique<Stream::Parts>(options_, authority);
+  RETURN_IF_ERROR(parts->link.connect(endpoint, deadline));
+  std::string_view data;
+  ASSIGN_OR_RETURN(ResponseHead head, parts->link.begin(wire, deadline, data));
+  if (head.response.status >= 300) {
+    ASSIGN_OR_RETURN(HttpResponse response, parts->link.readBody(std::move(head), data, deadline));
+    return Opened{std::move(response), nullptr};
+  }
+  BodyReader& body = parts->body.emplace(head.body, SIZE_MAX);
+  size_t taken = 0;
+  if (!data.empty()) body.feed(data, taken);
+  return Opened{std::move(head.response), std::unique_ptr<Stream>(new Stream(std::move(parts)))};
 }
 
 Result<HttpResponse> HttpClient::sendOnce(const HttpEndpoint& endpoint, const std::string& wire,

@@ -46,6 +46,37 @@ class HttpClient {
  private:
   class Link;
 
+ public:
+  // The body of an answer, read as it comes, on a connection of its own. May outlive the client.
+  // Thread: one at a time.
+  class Stream {
+   public:
+    ~Stream();
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    // What has come by now; waits until something has, for at most `timeout`. No value: the body
+    // has ended and is whole. Errors: DeadlineExceeded (nothing came; it may be asked again),
+    // Unavailable (it was cut).
+    Result<std::optional<std::string>> read(Micros timeout);
+    // There is something to read without a look at the descriptor.
+    bool ready() const;
+    int fd() const;
+
+   private:
+    friend class HttpClient;
+    struct Parts;
+    explicit Stream(std::unique_ptr<Parts> parts);
+    std::unique_ptr<Parts> parts_;
+  };
+  struct Opened {
+    HttpResponse response;           // Whole, unless there is a stream: then without its body.
+    std::unique_ptr<Stream> stream;  // Of an answer with a 2xx status.
+  };
+  // As send(), but waits only until the answer begins.
+  Result<Opened> open(const HttpEndpoint& endpoint, const HttpRequest& request, Micros timeout);
+
+ private:
   Result<HttpResponse> sendOnce(const HttpEndpoint& endpoint, const std::string& wire, bool head,
                                 BootTime deadline);
 

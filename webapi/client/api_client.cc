@@ -174,9 +174,23 @@ ApiClient::Attempt ApiClient::tryOnce(size_t index, const ApiRequest& request, M
     return attempt;
   }
   const Micros timeout = std::min<Micros>(left, request.timeout);
-  auto response =
-      http_->send(masters_[index].endpoint, toHttp(request), timeout, request.repeatable);
-  if (response.ok()) return judge(index, request, std::move(response).value());
+  std::shared_ptr<net::HttpClient::Stream> stream;
+  const auto send = [&]() -> Result<net::HttpResponse> {
+    const net::HttpEndpoint& endpoint = masters_[index].endpoint;
+    if (!request.streamed) {
+      return http_->send(endpoint, toHttp(request), timeout, request.repeatable);
+    }
+    ASSIGN_OR_RETURN(net::HttpClient::Opened opened,
+                     http_->open(endpoint, toHttp(request), timeout));
+    stream = std::move(opened.stream);
+    return std::move(opened.response);
+  };
+  auto response = send();
+  if (response.ok()) {
+    attempt = judge(index, request, std::move(response).value());
+    if (attempt.result.ok()) attempt.result->stream = std::move(stream);
+    return attempt;
+  }
   const ErrorCode code = response.error().code();
   const bool lost = code == ErrorCode::Unavailable || code == ErrorCode::DeadlineExceeded;
   attempt.result = response.error();
@@ -199,7 +213,7 @@ ApiClient::Attempt ApiClient::judge(size_t index, const ApiRequest& request,
   if (response.status >= 200 && response.status < 300) {
     attempt.outcome = Attempt::Outcome::Done;
     attempt.result =
-        ApiReply{response.status, std::move(response.headers), std::move(response.body)};
+        ApiReply{response.status, std::move(response.headers), std::move(response.body), {}};
     return attempt;
   }
   const Json& problem = attempt.problem = problemOf(response);

@@ -30,12 +30,14 @@ struct ApiRequest {
   // lost answer is an error.
   bool repeatable = true;
   Millis timeout{10'000};  // For one try.
+  bool streamed = false;   // The reply's body is not waited for: ApiReply::stream gives it.
 };
 
 struct ApiReply {
   int status = 0;
   net::HttpHeaders headers;
   std::string body;
+  std::shared_ptr<net::HttpClient::Stream> stream = {};  // If that was asked for.
 
   // Errors: Corrupt (the body is not JSON).
   Result<Json> json() const;

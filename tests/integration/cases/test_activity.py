@@ -346,14 +346,24 @@ class Follow(SharedCase):
         self.assertEqual(self.follow(task, "&stream=stderr").read(), b"end\n")
 
     def test_the_verb_follows_to_the_end(self):
+        # Aim: both outputs as they were written, over an attempt that failed, and no others.
+        def followed(task):
+            done = subprocess.run(
+                [PROGRAM, "task", "logs", task, "--follow"], stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30,
+                env=environment_of(None, {"BATON_MASTERS": self.system.rest.addresses[0],
+                                          "BATON_TOKEN": self.system.token}))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout, done.stderr
         task = self.system.submit(sh("echo one; sleep 0.5; echo two; echo three >&2"))
-        done = subprocess.run(
-            [PROGRAM, "task", "logs", task, "--follow"], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30,
-            env=environment_of(None, {"BATON_MASTERS": self.system.rest.addresses[0],
-                                      "BATON_TOKEN": self.system.token}))
-        self.assertEqual((done.returncode, done.stdout, done.stderr),
-                         (0, b"one\ntwo\n", b"three\n"))
+        self.assertEqual(followed(task), (b"one\ntwo\n", b"three\n"))
+        task = self.system.submit(sh("echo try; sleep 0.2; exit 1",
+                                     retry={"max": 1, "delay": "100ms"}))
+        out, err = followed(task)
+        self.assertEqual((out, err), (b"try\ntry\n", f"baton: attempt 2 of task {task}\n".encode()))
+        large = self.system.submit(sh("seq 1 100000"))
+        self.assertEqual(followed(large)[0],
+                         "".join(f"{i}\n" for i in range(1, 100001)).encode())
 
 
 if __name__ == "__main__":

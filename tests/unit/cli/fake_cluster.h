@@ -26,6 +26,7 @@ class FakeCluster {
     std::string log_size{};  // X-Baton-Log-Size; empty: none.
     std::string problem{};   // Whole body of a refusal; empty: one with `body` as its code.
     std::string etag{};      // ETag; empty: none.
+    bool cut = false;        // The connection is cut behind the body.
   };
 
   FakeCluster()
@@ -87,6 +88,12 @@ class FakeCluster {
     net::HttpResponse response = net::HttpResponse::json(answer.status, answer.body);
     if (!answer.log_size.empty()) response.headers.add("X-Baton-Log-Size", answer.log_size);
     if (!answer.etag.empty()) response.headers.add("ETag", answer.etag);
+    if (answer.cut) {
+      // Where nobody calls `done` the server gives up.
+      response.source = [body = answer.body](size_t, net::BodyDone done) mutable {
+        if (!body.empty()) done(std::exchange(body, {}));
+      };
+    }
     return response;
   }
 

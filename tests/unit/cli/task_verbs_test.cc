@@ -326,17 +326,45 @@ TEST_F(TaskVerbsTest, FollowGoesOverRetries) {
                                       {200, R"({"id":"5","status":"RUNNING","attempt":1})"},
                                       {200, R"({"id":"5","status":"RUNNING","attempt":2})"},
                                       {200, R"({"id":"5","status":"FINISHED","attempt":2})"}});
-  cluster_.on("GET /api/v1/tasks/5/logs", {{404, "not_found"},
-                                           {404, "not_found"},
-                                           {200, "one", "3"},  // Attempt 1, caught up.
-                                           {200, "", "0"},     // Its standard error.
-                                           {200, "two", "3"},  // Attempt 2.
-                                           {200, "", "0"},
-                                           {200, "end", "6"},
-                                           {200, "", "0"}});
+  cluster_.on("GET /api/v1/tasks/5/logs", {{200, "one"},        // Attempt 1.
+                                           {404, "not_found"},  // Its standard error.
+                                           {200, "two"},        // Attempt 2.
+                                           {200, "oops\n"}});
   EXPECT_EQ(cluster_.run({"task", "logs", "5", "--follow"}), 0);
-  EXPECT_EQ(cluster_.out.str(), "onetwoend");
-  EXPECT_NE(cluster_.err.str().find("attempt 2 of task 5"), std::string::npos);
+  EXPECT_EQ(cluster_.out.str(), "onetwo");
+  EXPECT_EQ(cluster_.err.str(), "baton: attempt 2 of task 5\noops\n");
+  for (const net::HttpRequest& request : cluster_.requests()) {
+    const bool of_logs = request.path.ends_with("/logs");
+    EXPECT_EQ(request.findQuery("follow") != nullptr, of_logs) << request.target;
+  }
+}
+
+// Whoever follows a task that does not start must be told why, once.
+TEST_F(TaskVerbsTest, FollowSaysWhatATaskWaitsFor) {
+  std::vector<FakeCluster::Answer> answers(
+      30, {200, R"({"id":"5","status":"CREATED","attempt":0,"waiting_for":{"code":"hold"}})"});
+  answers.push_back({200, R"({"id":"5","status":"TERMINATED","attempt":0})"});
+  cluster_.on("GET /api/v1/tasks/5", answers);
+  EXPECT_EQ(cluster_.run({"task", "logs", "5", "--follow"}), 0);
+  EXPECT_EQ(cluster_.err.str(), "baton: task 5 is CREATED: hold\n");
+}
+
+// An output that was cut (the master was taken over from) must go on at the byte that was reached.
+TEST_F(TaskVerbsTest, FollowGoesOnWhereItWasCut) {
+  cluster_.on("GET /api/v1/tasks/5", {{200, R"({"id":"5","status":"RUNNING","attempt":1})"},
+                                      {200, R"({"id":"5","status":"RUNNING","attempt":1})"},
+                                      {200, R"({"id":"5","status":"FINISHED","attempt":1})"}});
+  FakeCluster::Answer cut{200, "abc"};
+  cut.cut = true;
+  cluster_.on("GET /api/v1/tasks/5/logs", {cut, {503, "not_active"}, {200, "def"}});
+  EXPECT_EQ(cluster_.run({"task", "logs", "5", "--follow", "--stream", "stdout"}), 0)
+      << cluster_.err.str();
+  EXPECT_EQ(cluster_.out.str(), "abcdef");
+  EXPECT_NE(cluster_.err.str().find("trying again"), std::string::npos) << cluster_.err.str();
+  const auto requests = cluster_.requests();
+  EXPECT_EQ(*requests.at(1).findQuery("offset"), "0");
+  EXPECT_EQ(*requests.at(4).findQuery("offset"), "3");
+  EXPECT_EQ(*requests.at(4).findQuery("attempt"), "1");
 }
 
 // Filters must go out under the names of the API, ages as times.

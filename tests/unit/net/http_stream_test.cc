@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
 
 #include "net/http_client.h"
 #include "tests/unit/net/net_fixture.h"
@@ -173,6 +176,69 @@ TEST_F(HttpStreamTest, EventsWaitWithoutAThread) {
   events.close();
   EXPECT_EQ(gone.get_future().wait_for(kPatience), std::future_status::ready);
   done(std::string("nobody hears this"));
+}
+
+// A body that grows must be given as it comes, told whole from cut, and refusals read at once.
+TEST_F(HttpStreamTest, ABodyIsReadAsItComes) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  BodyDone asked;
+  handler_ = [&](const HttpRequest& request, const Responder& responder) {
+    if (request.target == "/refused") return responder.reply(HttpResponse::text(404, "no"));
+    HttpResponse response = HttpResponse::text(200, {});
+    response.source = [&](size_t, BodyDone done) {
+      const std::lock_guard lock(mutex);
+      asked = std::move(done);
+      changed.notify_all();
+    };
+    responder.reply(std::move(response));
+  };
+  startServer();
+  const auto give = [&](const std::string& bytes) {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(changed.wait_for(lock, kPatience, [&] { return asked != nullptr; }));
+    std::exchange(asked, nullptr)(bytes);
+  };
+  HttpRequest request;
+  request.target = "/grows";
+  const HttpEndpoint server{"127.0.0.1", server_->port()};
+  auto opened = client_.open(server, request, kPatience);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  ASSERT_NE(opened->stream, nullptr);
+  EXPECT_EQ(opened->response.status, 200);
+  const auto none = opened->stream->read(Millis(1));
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code(), ErrorCode::DeadlineExceeded);
+  for (const std::string bytes : {"one", "two"}) {
+    give(bytes);
+    const auto piece = opened->stream->read(kPatience);
+    ASSERT_TRUE(piece.ok()) << piece.error().text();
+    EXPECT_EQ(piece->value_or("end"), bytes);
+  }
+  give({});
+  const auto end = opened->stream->read(kPatience);
+  ASSERT_TRUE(end.ok()) << end.error().text();
+  EXPECT_FALSE(end->has_value());
+  EXPECT_TRUE(opened->stream->ready()) << "an end is there to be read again";
+
+  opened = client_.open(server, request, kPatience);
+  ASSERT_TRUE(opened.ok());
+  give("cut");
+  EXPECT_EQ(opened->stream->read(kPatience)->value_or(""), "cut");
+  {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(changed.wait_for(lock, kPatience, [&] { return asked != nullptr; }));
+    asked = nullptr;  // Uncalled.
+  }
+  const auto cut = opened->stream->read(kPatience);
+  ASSERT_FALSE(cut.ok());
+  EXPECT_EQ(cut.error().code(), ErrorCode::Unavailable);
+
+  request.target = "/refused";
+  opened = client_.open(server, request, kPatience);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->stream, nullptr);
+  EXPECT_EQ(opened->response.body, "no");
 }
 
 }  // namespace
