@@ -6,6 +6,12 @@
 
 namespace baton::master {
 
+RunClass classOf(const RunRecord& record) {
+  if (record.state.reruns > 0) return RunClass::Current;
+  if (record.backfill != 0) return RunClass::Backfill;
+  return record.compensates ? RunClass::Compensation : RunClass::Current;
+}
+
 std::shared_ptr<const FlowVersion> FlowState::newestOf(LiveFlow& flow) {
   if (flow.newest == nullptr && flow.text != nullptr) {
     const auto text = std::exchange(flow.text, nullptr);

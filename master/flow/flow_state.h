@@ -33,8 +33,13 @@ struct LiveRun {
   std::vector<RunProgress::Reached> reached;  // By node; between recovery and carrying on.
 };
 
-// Which waiting run of a flow comes first: the most important, then the oldest.
-using WaitingRank = std::tuple<int, int64_t, RunId>;
+// What is due now goes before what makes up for missed instants, and that before backfills.
+enum class RunClass : uint8_t { Current, Compensation, Backfill };
+// By what is stored of the run, so that every master says the same. A rerun was asked for now.
+RunClass classOf(const RunRecord& record);
+
+// Which waiting run of a flow comes first: its class, then the most important, then the oldest.
+using WaitingRank = std::tuple<RunClass, int, int64_t, RunId>;
 
 // A flow as the active master knows it. Deleted ones are kept for their version numbers.
 struct LiveFlow {

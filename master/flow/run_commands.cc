@@ -24,6 +24,12 @@ std::string aheadText(const std::map<WaitingRank, RunId>& waiting, const Waiting
   return std::to_string(ahead);
 }
 
+std::string_view behindText(RunClass at) {
+  if (at == RunClass::Compensation) return "; what is due now goes before missed instants";
+  if (at == RunClass::Backfill) return "; what is due now or was missed goes before a backfill";
+  return "";
+}
+
 }  // namespace
 
 Status RunEngine::stop(Operation& operation, LiveRun& run, RunReason why) {
@@ -268,9 +274,10 @@ std::string RunEngine::whyWaiting(const LiveRun& run) const {
                        record.backfill, backfill->second.record.parallel);
   }
   const std::string ahead = aheadText(flow.waiting, rankOf(record));
-  if (flow.running.empty()) return fmt::format("{} runs of its flow before it", ahead);
-  return fmt::format("run {} is under way, {} of {} places taken, {} runs before it",
-                     *flow.running.begin(), flow.running.size(), placesOf(flow), ahead);
+  const std::string_view behind = behindText(classOf(record));
+  if (flow.running.empty()) return fmt::format("{} runs of its flow before it{}", ahead, behind);
+  return fmt::format("run {} is under way, {} of {} places taken, {} runs before it{}",
+                     *flow.running.begin(), flow.running.size(), placesOf(flow), ahead, behind);
 }
 
 RunId RunEngine::subRunOf(TaskId task) const {

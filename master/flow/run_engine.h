@@ -110,6 +110,9 @@ class RunEngine final : public RunListener {
   void admit(Operation& operation, LiveRun& run);
   size_t placesOf(LiveFlow& flow) const;
   static WaitingRank rankOf(const RunRecord& record);
+  // Whether so many wait that are of that class or go before it.
+  static bool waitAhead(const LiveFlow& flow, RunClass of, size_t count);
+  RunId currentRunOf(const LiveFlow& flow) const;  // That runs or waits; 0: none.
   void enqueue(LiveRun& run);
   void leavePlace(const LiveRun& run);
   void offer(LiveBackfill& backfill);

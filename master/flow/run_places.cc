@@ -23,10 +23,17 @@ size_t RunEngine::placesOf(LiveFlow& flow) const {
              : 1;
 }
 
-// Runs of a backfill stand by when they were asked for: behind what was planned before that.
+// Backfills go one behind the other, each in its own order of plan times.
 WaitingRank RunEngine::rankOf(const RunRecord& record) {
-  const WallTime time = record.backfill != 0 ? record.created_at : record.plan_time;
-  return {-static_cast<int>(record.state.priority), toMicros(time), record.state.id};
+  const RunClass at = classOf(record);
+  const WallTime time = at == RunClass::Backfill ? record.created_at : record.plan_time;
+  return {at, -static_cast<int>(record.state.priority), toMicros(time), record.state.id};
+}
+
+bool RunEngine::waitAhead(const LiveFlow& flow, RunClass of, size_t count) {
+  if (count == 0) return true;
+  if (flow.waiting.size() < count) return false;
+  return std::get<RunClass>(std::next(flow.waiting.begin(), count - 1)->first) <= of;
 }
 
 void RunEngine::enqueue(LiveRun& run) {
@@ -49,8 +56,9 @@ void RunEngine::admit(Operation& operation, LiveRun& run) {
     return offer(backfill);
   }
   const flow::OverlapSpec& overlap = run.version->spec.overlap;
+  const RunClass at = classOf(record);
   const bool taken = flow.running.size() >= placesOf(flow);
-  if (!taken && flow.waiting.empty()) return takePlace(operation, run);
+  if (!taken && !waitAhead(flow, at, 1)) return takePlace(operation, run);
   if (overlap.policy == flow::OverlapSpec::Policy::Skip) {
     run.record.state.reason = RunReason::OverlapSkip;
     run.record.state.reason_text = flow.running.empty()
@@ -59,6 +67,11 @@ void RunEngine::admit(Operation& operation, LiveRun& run) {
     return finish(operation, run, RunStatus::Skipped);
   }
   if (overlap.policy == flow::OverlapSpec::Policy::CancelRunning) {
+    if (const RunId current = at == RunClass::Compensation ? currentRunOf(flow) : 0; current != 0) {
+      run.record.state.reason = RunReason::OverlapCancel;
+      run.record.state.reason_text = fmt::format("run {} has its place", current);
+      return finish(operation, run, RunStatus::Skipped);
+    }
     const std::set<RunId> running = flow.running;
     const auto waiting = flow.waiting;
     const std::string text = fmt::format("run {} takes its place", id);
@@ -79,13 +92,21 @@ void RunEngine::admit(Operation& operation, LiveRun& run) {
     }
     return;
   }
-  if (flow.waiting.size() >= static_cast<size_t>(overlap.max_queued)) {
+  // What stands behind a run refuses it nothing.
+  if (waitAhead(flow, at, static_cast<size_t>(overlap.max_queued))) {
     run.record.state.reason = RunReason::QueueFull;
-    run.record.state.reason_text = fmt::format("{} runs wait, overlap.max_queued is {}",
-                                               flow.waiting.size(), overlap.max_queued);
+    run.record.state.reason_text =
+        fmt::format("overlap.max_queued is {}, and so many runs wait already", overlap.max_queued);
     return finish(operation, run, RunStatus::Skipped);
   }
   enqueue(run);
+}
+
+RunId RunEngine::currentRunOf(const LiveFlow& flow) const {
+  for (const RunId id : flow.running) {
+    if (classOf(flows_.runs.at(id).record) == RunClass::Current) return id;
+  }
+  return waitAhead(flow, RunClass::Current, 1) ? flow.waiting.begin()->second : 0;
 }
 
 void RunEngine::takePlace(Operation& operation, LiveRun& run) {

@@ -1,0 +1,135 @@
+#include <string>
+#include <vector>
+
+#include "tests/unit/master/flow_fixture.h"
+
+// In which order runs of one flow get a place, and which get none.
+namespace baton::test {
+namespace {
+
+using P = RunStatus;
+
+class RunPlacesTest : public FlowTest {
+ protected:
+  // A missed instant of so long ago.
+  RunRecord compensate(const std::string& flow, Seconds ago, Priority priority = Priority::Normal) {
+    const WallTime at = clock_.wallNow() - ago;
+    return trigger(flow, {.trigger = RunTrigger::Schedule,
+                          .trigger_key = formatRfc3339(at),
+                          .plan_time = at,
+                          .priority = priority,
+                          .compensates = true});
+  }
+  // A backfill of that many days, the oldest first.
+  std::vector<RunId> backfill(const std::string& flow, int days) {
+    const uint64_t id = 900;
+    master::Operation operation;
+    std::vector<master::RunStart> starts;
+    BackfillRecord record;
+    record.id = id;
+    record.flow = flow;
+    record.total = days;
+    record.created_at = clock_.wallNow();
+    for (int i = days; i > 0; --i) {
+      const WallTime at = clock_.wallNow() - i * Seconds(86'400);
+      starts.push_back({.flow = flow,
+                        .trigger = RunTrigger::Backfill,
+                        .trigger_key = formatRfc3339(at),
+                        .plan_time = at,
+                        .backfill = id});
+    }
+    operation.changes.backfills.push_back(record);
+    rig_->flows.backfills[id].record = record;
+    std::vector<RunId> ids;
+    for (const RunRecord& run : rig_->runs.startAll(operation, starts)) ids.push_back(run.state.id);
+    rig_->writer.submit(std::move(operation));
+    settle();
+    return ids;
+  }
+  std::string why(RunId id) { return rig_->runs.whyWaiting(*rig_->flows.findRun(id)); }
+  // Ends the one task that is under way; returns the run that is then.
+  RunId endOne() {
+    end();
+    for (const auto& [id, run] : database_.rows().runs) {
+      if (run.state.status == P::Running) return id;
+    }
+    return 0;
+  }
+};
+
+TEST_F(RunPlacesTest, WhatIsDueNowGoesBeforeTheBacklog) {
+  // Aim: whenever they came, and behind a takeover: due now, then missed, then backfill.
+  define("{flow: f, tasks: {a: {command: [x]}}}");
+  const RunId first = trigger("f").state.id;
+  const std::vector<RunId> past = backfill("f", 2);
+  const RunId old_missed = compensate("f", Seconds(7200), Priority::Critical).state.id;
+  const RunId missed = compensate("f", Seconds(3600)).state.id;
+  clock_.advance(Seconds(1));
+  const RunId low = trigger("f", {.priority = Priority::Low}).state.id;
+  const RunId later = trigger("f").state.id;
+  EXPECT_EQ(runStatus(first), P::Running);
+  EXPECT_NE(why(missed).find("what is due now goes before missed instants"), std::string::npos);
+  EXPECT_NE(why(past[0]).find("goes before a backfill"), std::string::npos);
+  EXPECT_EQ(why(later), "run " + std::to_string(first) +
+                            " is under way, 1 of 1 places taken, 0 runs before it");
+  EXPECT_NE(why(past[1]).find("of backfill 900 before it"), std::string::npos);
+  begin();
+  ASSERT_EQ(next(), "a");
+  for (const RunId id : {later, low, old_missed, missed, past[0], past[1], RunId(0)}) {
+    EXPECT_EQ(endOne(), id);
+  }
+}
+
+TEST_F(RunPlacesTest, TheBacklogRefusesNothingThatIsDueNow) {
+  for (const char* policy :
+       {"{policy: queue, max_queued: 2}", "{policy: parallel, max_runs: 1, max_queued: 2}"}) {
+    SCOPED_TRACE(policy);
+    clock_.advance(Seconds(1));  // Other plan times.
+    define("{flow: f, overlap: " + std::string(policy) + ", tasks: {a: {command: [x]}}}");
+    trigger("f");
+    ASSERT_EQ(next(), "a");
+    compensate("f", Seconds(7200));
+    compensate("f", Seconds(3600));
+    const RunRecord third = compensate("f", Seconds(1800));
+    EXPECT_EQ(third.state.status, P::Skipped);
+    EXPECT_EQ(third.state.reason, RunReason::QueueFull);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(trigger("f").state.status, P::Waiting);
+    const RunRecord over = trigger("f");
+    EXPECT_EQ(over.state.status, P::Skipped);
+    EXPECT_EQ(over.state.reason_text, "overlap.max_queued is 2, and so many runs wait already");
+    work();
+  }
+}
+
+TEST_F(RunPlacesTest, ARerunOfAMissedInstantIsDueNow) {
+  define("{flow: f, tasks: {a: {command: [x]}}}");
+  const RunId failed = compensate("f", Seconds(3600)).state.id;
+  work({"a"});
+  trigger("f");
+  const RunId missed = compensate("f", Seconds(7200)).state.id;
+  const RunId later = trigger("f").state.id;
+  ASSERT_TRUE(orderRun({.id = failed, .command = master::api::RunCommand::Rerun}).ok());
+  begin();
+  ASSERT_EQ(next(), "a");
+  for (const RunId id : {failed, later, missed, RunId(0)}) EXPECT_EQ(endOne(), id);
+}
+
+TEST_F(RunPlacesTest, AMissedInstantEndsNoRunThatIsDueNow) {
+  // Aim: with cancel_running the newest is what counts, and that is not the backlog.
+  define("{flow: f, overlap: cancel_running, tasks: {a: {command: [x]}}}");
+  const RunId old_missed = compensate("f", Seconds(7200)).state.id;
+  ASSERT_EQ(next(), "a");
+  const RunId current = trigger("f").state.id;
+  EXPECT_EQ(runStatus(old_missed), P::Terminating);
+  const RunRecord refused = compensate("f", Seconds(3600));
+  EXPECT_EQ(refused.state.status, P::Skipped);
+  EXPECT_EQ(refused.state.reason, RunReason::OverlapCancel);
+  EXPECT_EQ(refused.state.reason_text, "run " + std::to_string(current) + " has its place");
+  say(RunnerStatus::Idle);
+  EXPECT_EQ(runStatus(current), P::Running);
+  EXPECT_EQ(compensate("f", Seconds(1800)).state.status, P::Skipped);
+  EXPECT_EQ(runStatus(current), P::Running);
+}
+
+}  // namespace
+}  // namespace baton::test
