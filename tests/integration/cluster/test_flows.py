@@ -2,12 +2,15 @@
 
 import collections
 import http.client
+import json
 import os
 import random
 import threading
 import time
 import unittest
+import uuid
 
+import overlap_model
 from baton_cluster import DrillCase, eventually, long_run
 from flow_calls import FlowCalls
 from flow_model import ALWAYS, expect, expect_rerun, random_plan
@@ -17,8 +20,15 @@ STATUS = ["WAITING", "RUNNING", "PAUSED", "TERMINATING", "FINISHED", "FAILED", "
 FINISHED = STATUS.index("FINISHED")
 TASK_STATUS = ["CREATED", "QUEUED", "DISPATCHED", "RUNNING", "CALLBACK", "FINISHED", "FAILED",
                "SKIPPED", "TERMINATING", "TERMINATED", "RETRYING"]
+REASON = ["", "task_failed", "timeout", "stop_asked", "overlap_skip", "queue_full",
+          "overlap_cancel", "bad_spec", "flow_deleted", "backfill_stopped"]
 SECOND = 1_000_000
 FOLLOWED = "soak-1"  # Another flow follows this one.
+# Flows whose runs are in each other's way: {name: overlap}. The last one begins by events.
+CROWDED = {"queue-1": {"policy": "queue", "max_queued": 2},
+           "parallel-1": {"policy": "parallel", "max_runs": 2, "max_queued": 1},
+           "skip-1": {"policy": "skip"}, "cancel-1": {"policy": "cancel_running"},
+           "hits": {"policy": "queue", "max_queued": 3}}
 
 
 class FlowCase(FlowCalls, DrillCase):
@@ -101,7 +111,9 @@ class Meddler(threading.Thread):
             while not self._ended.wait(self._dice.uniform(0.2, 1.8) * self._pause):
                 verb = self._dice.choice(("stop", "pause", "pause", "resume", "rerun"))
                 among = [r for r in self._case.runs_in(*self.FITTING[verb])
-                         if r["flow"].startswith("soak-") and r["flow"] != FOLLOWED]
+                         if r["flow"].startswith("soak-") and r["flow"] != FOLLOWED or
+                         # What the model of places needs is gone from the row of a rerun.
+                         r["flow"] in CROWDED and verb != "rerun" and self._dice.random() < 0.2]
                 if among:
                     self.order(self._dice.choice(among)["id"], verb)
         except Exception as error:
@@ -135,6 +147,58 @@ class Meddler(threading.Thread):
     def effective(self, run):
         """What was or may have been done to a run, in the order of time."""
         return [o for o in self.orders if o.run == run and (o.done or o.unsure)]
+
+
+class Outside(threading.Thread):
+    """Sends events while masters die: `hit` begins runs, some sent again; `go` ends the wait of a
+    run of `waiter`, sent before or behind its begin."""
+
+    def __init__(self, case, seed, pause):
+        super().__init__(daemon=True)
+        self.hits, self.waiters, self.error = 0, {}, None
+        self._case, self._dice, self._pause = case, random.Random(seed), pause
+        self._ended, self._later = threading.Event(), []
+        self.start()
+
+    def run(self):
+        try:
+            while not self._ended.wait(self._dice.uniform(0.1, 1.1) * self._pause):
+                self.hits += 1
+                self.hit(self.hits)
+                if self._dice.random() < 0.3:
+                    self.hit(self._dice.randint(1, self.hits))
+                halves = [(self.wait_for, self.hits), (self.go, self.hits)]
+                self._dice.shuffle(halves)
+                self.do(halves[0])
+                self._later.append(halves[1])
+                if self._dice.random() < 0.7:
+                    self.do(self._later.pop(self._dice.randrange(len(self._later))))
+            for half in self._later:
+                self.do(half)
+        except Exception as error:
+            self.error = error
+
+    def do(self, half):
+        half[0](half[1])
+
+    def send(self, name, key, number):
+        self._case.c.rest.post("/api/v1/events", {"name": name, "key": key,
+                                                  "data": {"n": str(number)}}, timeout=40)
+
+    def hit(self, number):
+        self.send("hit", f"h-{number}", number)
+
+    def go(self, number):
+        self.send("go", f"n-{number}", number)
+
+    def wait_for(self, number):
+        self.waiters[number] = self._case.c.rest.post(
+            "/api/v1/flows/waiter/trigger", {"params": {"n": str(number)}}, uuid.uuid4().hex,
+            timeout=40)["id"]
+
+    def stop(self):
+        self._ended.set()
+        self.join()
 
 
 class SoakTest(FlowCase):
@@ -180,6 +244,25 @@ class SoakTest(FlowCase):
                 if i % 2 else {"policy": "latest"}}
         return definition
 
+    def begin_crowded(self):
+        """Flows whose runs last about as long as the time between two of them; returns a backfill."""
+        for name, overlap in CROWDED.items():
+            places = overlap.get("max_runs", 1)
+            lasts = f"sleep $((BATON_RUN_ID % {2 * places})).$((BATON_RUN_ID % 7))"
+            flow = {"flow": name, "overlap": overlap, "tasks": {"a": self.node(lasts)}}
+            if name == "hits":
+                flow.update(trigger={"event": "hit"}, params={"n": None})
+            else:
+                flow["schedule"] = {"every": "1s", "misfire": {"policy": "all", "max": 1000}}
+            self.apply(flow, online=True)
+        self.apply({"flow": "waiter", "params": {"n": None},
+                    "overlap": {"policy": "parallel", "max_runs": 1000}, "tasks": {
+                        "e": {"event": {"name": "go", "key": "n-${n}"}},
+                        "t": {"noop": True, "needs": ["e"], "when": "${e.n} == ${n}"}}})
+        self.c.post("/api/v1/flows/queue-1/backfill", {
+            "plan_times": [f"2026-01-0{day}T00:00:00Z" for day in range(1, 5)], "parallel": 2,
+            "keep_going": True}, key=uuid.uuid4().hex)
+
     def runs_in(self, *statuses):
         return self.c.get(f"/api/v1/runs?status={','.join(statuses)}&limit=1000")["items"]
 
@@ -194,15 +277,20 @@ class SoakTest(FlowCase):
                     "overlap": {"policy": "parallel", "max_runs": 50, "max_queued": 1000},
                     "tasks": {"t": {"noop": True}}}, online=True)
         blocked = self.begin_blocked()
-        meddler = Meddler(self, self.SEED, 0.5)
+        self.begin_crowded()
+        meddler, outside = Meddler(self, self.SEED, 0.5), Outside(self, self.SEED, 1)
         for _ in range(self.SPELLS):
             time.sleep(self.SPELL)  # The work itself: nothing to wait for.
             self.kill_active()
         time.sleep(self.SPELL / 2)
         meddler.stop()
-        self.assertIsNone(meddler.error)
-        for name in names:
+        outside.stop()
+        self.assertEqual((meddler.error, outside.error), (None, None))
+        for name in [*names, *CROWDED]:
             self.set_online(name, False)
+        for run in self.runs_in("paused"):
+            if run["flow"] in CROWDED:
+                meddler.order(run["id"], "resume")
         self.check_waiting(blocked)
         for run in blocked:
             self.order(run, "stop")
@@ -213,6 +301,8 @@ class SoakTest(FlowCase):
         fired = sum(self.check_grid(name) for name in names)
         told = self.check_runs(plans, meddler)
         self.check_orders(meddler)
+        crowded = {name: self.check_places(name) for name in CROWDED}
+        self.check_outside(outside)
         followed = self.c.number("SELECT COUNT(*) FROM run WHERE flow_key = 'follower'")
         led = self.c.number(f"SELECT COUNT(*) FROM run WHERE flow_key = '{FOLLOWED}' AND "
                             f"status = {FINISHED}")
@@ -222,7 +312,8 @@ class SoakTest(FlowCase):
         self.assertEqual((verify["differences"], verify["differences_total"]), ([], 0))
         verbs = collections.Counter(o.verb for o in meddler.orders if o.done)
         self.say(f"seed {self.SEED}: {fired} instants of {len(names)} schedules, {self.SPELLS} "
-                 f"kills, {dict(verbs)}, {told} runs ended as the model says")
+                 f"kills, {dict(verbs)}, {told} runs ended as the model says; runs in each other's "
+                 f"way: {crowded}; {outside.hits} events, {len(outside.waiters)} waits")
 
     # Waiting --------------------------------------------------------------------------------
 
@@ -293,7 +384,7 @@ class SoakTest(FlowCase):
     def check_runs(self, plans, meddler):
         """Every run against the model; returns how many it could tell."""
         rows = self.c.sql("SELECT run_id, flow_key, status, parent_run FROM run "
-                          "WHERE flow_key NOT IN ('follower', 'blocked')")
+                          "WHERE flow_key IN ('part', 'bad-part') OR flow_key LIKE 'soak-%'")
         tasks = collections.defaultdict(dict)
         for run, name, status, attempt in self.c.sql(
                 "SELECT r.run_id, t.name, t.status, t.attempt FROM run_task r JOIN task t "
@@ -321,6 +412,50 @@ class SoakTest(FlowCase):
         self.assertEqual(self.led.overlaps(), [])
         self.assertEqual(self.led.repeated(), [])
         return sum(told.values())
+
+    def check_places(self, name):
+        """Each run of a crowded flow began, waited, was refused or cancelled as its neighbours and
+        the policy demand; returns how many ended how."""
+        if name != "hits":
+            self.check_grid(name)
+        runs = [overlap_model.Run(
+            row[0], overlap_model.BACKFILL if row[1] != "0" else
+            overlap_model.MISSED if row[2] != "0" else overlap_model.CURRENT,
+            *[int(cell) for cell in row[3:7]], STATUS[int(row[7])], REASON[int(row[8])], row[1])
+            for row in self.c.sql(
+                "SELECT run_id, backfill, compensates, plan_time, created_at, started_at, "
+                f"finished_at, status, reason FROM run WHERE flow_key = '{name}'")]
+        spec = CROWDED[name]
+        found = overlap_model.faults(
+            runs, 20 * SECOND, policy=spec["policy"], places=spec.get("max_runs", 1),
+            max_queued=spec.get("max_queued", 100), parallel=2)
+        self.assertEqual(found, [], "\n".join(found))
+        for run in runs:
+            self.assertIn((run.status, run.reason), (
+                ("FINISHED", ""), ("TERMINATED", "stop_asked"), ("TERMINATED", "overlap_cancel"),
+                ("SKIPPED", "overlap_skip"), ("SKIPPED", "queue_full"),
+                ("SKIPPED", "overlap_cancel")), run)
+        kinds = collections.Counter(run.kind for run in runs)
+        if name == "queue-1":
+            self.assertEqual(kinds[overlap_model.BACKFILL], 4)
+        ends = collections.Counter(run.reason or run.status for run in runs)
+        return {**ends, "missed": kinds[overlap_model.MISSED]}
+
+    def check_outside(self, outside):
+        """Each event was stored once and began one run with its data; each wait ended by its own."""
+        began = [json.loads(row[0])["n"] for row in self.c.sql(
+            "SELECT params FROM run WHERE flow_key = 'hits'")]
+        self.assertEqual(sorted(map(int, began)), list(range(1, outside.hits + 1)))
+        waiters = dict(self.c.sql("SELECT run_id, status FROM run WHERE flow_key = 'waiter'"))
+        self.assertEqual(waiters, {run: str(FINISHED) for run in outside.waiters.values()})
+        self.assertEqual({n: t["status"] for n, t in self.tasks_of(outside.waiters[1]).items()},
+                         {"e": "FINISHED", "t": "FINISHED"})
+        untold = self.c.number("SELECT COUNT(*) FROM run r JOIN run_task k ON k.run_id = r.run_id "
+                               "JOIN task t ON t.task_id = k.task_id WHERE r.flow_key = 'waiter' "
+                               f"AND t.status <> {TASK_STATUS.index('FINISHED')}")
+        self.assertEqual(untold, 0, "an event's data is what the wait gives on")
+        self.assertEqual(self.c.number("SELECT COUNT(*) FROM event WHERE name IN ('hit', 'go')"),
+                         2 * outside.hits)
 
     def told(self, plans, flow, orders):
         """(what the model says or None if it can't, whether the last thing done was a stop)."""
