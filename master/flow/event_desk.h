@@ -49,6 +49,11 @@ class EventDesk {
   // For people: "waits for flow fx-rates, task rates, plan times from … to before …: the newest,
   // run 12 of …, is FAILED". Empty: the task does not wait.
   std::string whyWaiting(TaskId task) const;
+  // Tells of each task that waits.
+  template <typename Visit>
+  void eachWait(const Visit& visit) const {
+    for (const auto& [task, watch] : waiting_) visit(task);
+  }
 
   // --- what happened -----------------------------------------------------------------------
   // A run, or a task of a run, has become terminal.

@@ -306,11 +306,10 @@ RunListener::Waiting RunEngine::whyNodeWaits(const LiveTask& task) const {
     return {WaitingCode::Dependency, openNeedsText(run, task.part->node)};
   }
   // A pause keeps nothing from ending that has begun: a wait goes on, and so does a sub-flow.
-  const bool begun = task.state.status == TaskStatus::Running;
-  if (!begun && task.part->gated && run.record.state.status == RunStatus::Paused) {
-    return {WaitingCode::RunPaused, fmt::format("run {} is paused", run.record.state.id)};
-  }
-  if (!begun && task.part->gated) {
+  if (task.state.status == TaskStatus::Created) {
+    if (run.record.state.status == RunStatus::Paused) {
+      return {WaitingCode::RunPaused, fmt::format("run {} is paused", run.record.state.id)};
+    }
     return {WaitingCode::FlowLimit,
             fmt::format("run {} waits: {}", run.record.state.id, whyWaiting(run))};
   }
@@ -319,6 +318,32 @@ RunListener::Waiting RunEngine::whyNodeWaits(const LiveTask& task) const {
     return {WaitingCode::Dependency, fmt::format("run {} has not ended", sub_run)};
   }
   return {WaitingCode::Event, events_.whyWaiting(task.state.id)};
+}
+
+void RunEngine::countWaiting(std::map<WaitingCode, uint64_t>& counts) const {
+  // Whatever a run holds back waits for other tasks of it, unless the whole run stands still.
+  uint64_t behind_others = context_.live.gated;
+  for (const auto& [id, run] : flows_.runs) {
+    const RunStatus status = run.record.state.status;
+    if (!run.progress || (status != RunStatus::Paused && status != RunStatus::Waiting)) continue;
+    for (NodeIndex node = 0; node < run.tasks.size(); ++node) {
+      if (run.progress->state(node) != NodeState::Ready) continue;
+      const LiveTask* task = taskOf(run, node);
+      if (task == nullptr || task->state.status != TaskStatus::Created || !task->part->gated) {
+        continue;
+      }
+      --behind_others;
+      ++counts[status == RunStatus::Paused ? WaitingCode::RunPaused : WaitingCode::FlowLimit];
+    }
+  }
+  const auto under_way = [&](TaskId id) {
+    const LiveTask* task = context_.live.findTask(id);
+    return task != nullptr && task->state.status == TaskStatus::Running ? 1U : 0U;
+  };
+  for (const auto& [task, run] : flows_.sub_runs) behind_others += under_way(task);
+  counts[WaitingCode::Dependency] += behind_others;
+  uint64_t& events = counts[WaitingCode::Event];
+  events_.eachWait([&](TaskId task) { events += under_way(task); });
 }
 
 }  // namespace baton::master

@@ -94,6 +94,7 @@ class RunEngine final : public RunListener {
   RunId subRunOf(TaskId task) const override;
   std::string flowOf(RunId run) const override;
   Waiting whyNodeWaits(const LiveTask& task) const override;
+  void countWaiting(std::map<WaitingCode, uint64_t>& counts) const override;
   uint64_t workOf(const LiveTask& task) const override;
 
  private:

@@ -53,6 +53,9 @@ class RunListener {
     std::string text;
   };
   virtual Waiting whyNodeWaits(const LiveTask& task) const = 0;
+  // How many of all such tasks wait for what, added to `counts`. Costs a look at each run, and at
+  // the tasks of those that are paused or wait.
+  virtual void countWaiting(std::map<WaitingCode, uint64_t>& counts) const = 0;
   // A number that is the same for the same node in all runs of its flow, and that no task has.
   virtual uint64_t workOf(const LiveTask& task) const = 0;
 };

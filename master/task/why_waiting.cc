@@ -190,7 +190,9 @@ std::map<WaitingCode, uint64_t> TaskEngine::waitingByReason() const {
   };
   std::map<WaitingCode, uint64_t> waiting{
       {WaitingCode::Hold, live_.held},
-      {WaitingCode::Dependency, live_.gated},
+      {WaitingCode::Dependency, 0},
+      {WaitingCode::Event, 0},
+      {WaitingCode::RunPaused, 0},
       {WaitingCode::NotBefore, count(TaskStatus::Created) - live_.held - live_.gated},
       {WaitingCode::RetryDelay, count(TaskStatus::Retrying)}};
   for (const WaitingCode code :
@@ -200,6 +202,7 @@ std::map<WaitingCode, uint64_t> TaskEngine::waitingByReason() const {
         WaitingCode::Degraded}) {
     waiting.emplace(code, 0);
   }
+  if (runs_ != nullptr) runs_->countWaiting(waiting);
   QueueLook look(live_);
   live_.ready.eachLane([&](LaneId lane, QueuePlace first, size_t tasks) {
     waiting[whyQueued(look, lane, first, false).code] += tasks;

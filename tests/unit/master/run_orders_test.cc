@@ -124,6 +124,49 @@ TEST_F(RunOrdersTest, WhatRunsIsStoppedAndNotSkipped) {
 }
 
 // BUG-157: what succeeded is not run again.
+TEST_F(RunOrdersTest, TheCountsOfWaitingTasksAreThoseOfALookAtEach) {
+  // Aim: paused and waiting runs, sub-flows and event waits are counted as their tasks say.
+  const auto counts = [&] {
+    std::map<WaitingCode, uint64_t> looked;
+    for (const auto& [id, task] : rig_->live.tasks) {
+      const WaitingCode code = rig_->engine.whyWaiting(task).code;
+      if (code != WaitingCode::None) ++looked[code];
+    }
+    auto counted = rig_->engine.waitingByReason();
+    for (const WaitingCode code : {WaitingCode::Event, WaitingCode::RunPaused}) {
+      EXPECT_TRUE(counted.contains(code));  // Metrics show a zero too.
+    }
+    std::erase_if(counted, [](const auto& reason) { return reason.second == 0; });
+    EXPECT_EQ(counted, looked);
+    return counted;
+  };
+  define("{flow: part, tasks: {x: {event: {name: never, key: k}}}}");
+  define(
+      "{flow: f, tasks: {a: {command: [x]}, b: {command: [x], hold: true}, c: {noop: true, needs: "
+      "[a]}, e: {event: {name: never, key: k}}, p: {flow: part}}}");
+  const RunId run = trigger("f").state.id;
+  using Counts = std::map<WaitingCode, uint64_t>;
+  const Counts before{{WaitingCode::NoRunnerMatches, 1},
+                      {WaitingCode::Hold, 1},
+                      {WaitingCode::Dependency, 2},
+                      {WaitingCode::Event, 2}};
+  EXPECT_EQ(counts(), before);
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Pause}).ok());
+  const Counts paused{
+      {WaitingCode::RunPaused, 2}, {WaitingCode::Dependency, 2}, {WaitingCode::Event, 2}};
+  EXPECT_EQ(counts(), paused);
+  begin();
+  EXPECT_EQ(counts(), paused);
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Stop}).ok());
+  EXPECT_TRUE(counts().empty());
+  trigger("f");
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Rerun}).ok());
+  EXPECT_EQ(runStatus(run), RunStatus::Waiting);
+  EXPECT_EQ(counts().at(WaitingCode::FlowLimit), 4U);
+  begin();
+  EXPECT_EQ(counts().at(WaitingCode::FlowLimit), 4U);
+}
+
 TEST_F(RunOrdersTest, RerunOfWhatFailedRunsThatAndWhatIsBehind) {
   define(
       "{flow: f, tasks: {a: {command: [x]}, b: {command: [x], needs: [a]}, "
