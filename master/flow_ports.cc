@@ -1,5 +1,7 @@
 #include "master/flow_ports.h"
 
+#include <algorithm>
+
 #include "master/answered_once.h"
 
 namespace baton::master {
@@ -141,8 +143,12 @@ Result<api::FlowView> FlowPorts::flow(const std::string& name, std::optional<uin
     const Recurrence recurrence = flow::recurrenceOf(*parsed.flow, view.record.online_since, days);
     WallTime after = std::max(clock_.wallNow(), view.record.last_instant);
     // Without its calendar a flow does not fire.
-    const int shown = calendar.empty() || days != nullptr ? kInstantsShown : 0;
-    for (int i = 0; i < shown; ++i) {
+    int64_t shown = calendar.empty() || days != nullptr ? kInstantsShown : 0;
+    if (const int64_t count = parsed.flow->schedule->count; count > 0) {
+      // Going online counts anew.
+      shown = std::min(shown, count - (view.record.online ? view.record.fired : 0));
+    }
+    for (int64_t i = 0; i < shown; ++i) {
       const auto next = recurrence.next(after);
       if (!next) break;
       view.next_instants.push_back(after = *next);

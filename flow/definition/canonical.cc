@@ -264,6 +264,10 @@ std::string scheduleText(const FlowSpec& flow) {
       text = fmt::format("at {}", formatRfc3339(schedule.at));
       break;
   }
+  if (schedule.start) text += fmt::format(", from {}", formatRfc3339(*schedule.start));
+  if (schedule.end) text += fmt::format(", until {}", formatRfc3339(*schedule.end));
+  if (schedule.count == 1) text += ", once";
+  if (schedule.count > 1) text += fmt::format(", {} times", schedule.count);
   if (schedule.calendar.empty()) return text;
   return fmt::format("{}, days off of {}: {}", text, schedule.calendar, toString(schedule.off_day));
 }

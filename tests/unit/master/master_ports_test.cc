@@ -229,6 +229,26 @@ TEST_F(MasterPortsTest, FlowsAreListedWithTheirSchedules) {
   EXPECT_EQ(trigger("b").state.status, RunStatus::Finished);
 }
 
+TEST_F(MasterPortsTest, NoMoreInstantsAreShownThanAreLeft) {
+  // Aim: `count` bounds what is announced: what has passed since going online is used up.
+  apply("{flow: a, schedule: {every: 1h, count: 3}, tasks: {a: {noop: true}}}", true);
+  apply(
+      "{flow: b, schedule: {every: 1h, start: '2030-01-01T00:00:00Z', end: "
+      "'2030-01-02T00:00:00Z', count: 1}, tasks: {a: {noop: true}}}",
+      false);
+  auto view = flows_.flow("a", {});
+  ASSERT_TRUE(view.ok());
+  EXPECT_EQ(view->next_instants.size(), 3U);
+  EXPECT_EQ(view->schedule, "every 1h, 3 times");
+  database_.direct().flows.at("a").fired = 2;  // Nobody writes just now.
+  view = flows_.flow("a", {});
+  EXPECT_EQ(view->next_instants.size(), 1U);
+  view = flows_.flow("b", {});
+  EXPECT_EQ(view->next_instants.size(), 1U);
+  EXPECT_EQ(view->schedule,
+            "every 1h, from 2030-01-01T00:00:00Z, until 2030-01-02T00:00:00Z, once");
+}
+
 TEST_F(MasterPortsTest, LargeDefinitionsAreReadBehindATakeoverBeforeSomebodyNeedsThem) {
   // Aim: the dispatcher does not stand still for one when it is due.
   std::string large = "{flow: large, tasks: {";
