@@ -72,6 +72,8 @@ class FlowReader {
   // params. At most `limit`, the newest of them.
   virtual Result<std::vector<RunRecord>> runsPlanned(std::string_view key, WallTime from,
                                                      WallTime before, uint32_t limit) = 0;
+  // Greatest plan time below `before` of a run of the flow that is FINISHED; zero: none.
+  virtual Result<WallTime> lastSuccess(std::string_view key, WallTime before) = 0;
   // Of those runs' tasks the ones of that name, in the order of the runs, without outputs.
   virtual Result<std::vector<TaskRecord>> tasksPlanned(std::string_view key, std::string_view task,
                                                        WallTime from, WallTime before,

@@ -70,7 +70,7 @@ Status readRun(SqlRow& row, RunRecord& out) {
   out.trigger_key = row.text(13);
   out.compensates = row.integer(14) != 0;
   out.plan_time = readTime(row, 15);
-  out.prev_success = readTime(row, 16);
+  state.prev_success = readTime(row, 16);
   out.created_at = readTime(row, 17);
   out.parent_run = row.natural(18);
   out.parent_task = row.natural(19);

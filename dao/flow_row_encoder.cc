@@ -58,7 +58,8 @@ namespace {
 void putRunStateValues(RowEncoder& row, const RunState& s) {
   row.number(phaseOf(s.status)).enumeration(s.status).enumeration(s.reason);
   row.enumeration(s.priority).number(s.late).number(s.reruns);
-  row.time(s.started_at).time(s.finished_at).time(s.due_at).mark().prose(s.reason_text);
+  row.time(s.started_at).time(s.finished_at).time(s.due_at).time(s.prev_success);
+  row.mark().prose(s.reason_text);
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ const BatchForm& runStateForm() {
       .noun = "run",
       .table = "run",
       .columns = {"run_id", "phase", "status", "reason", "priority", "late", "reruns", "started_at",
-                  "finished_at", "due_at", "epoch", "batch_id", "reason_text"},
+                  "finished_at", "due_at", "prev_success", "epoch", "batch_id", "reason_text"},
       .keys = 1,
       .born_column = "flow"};
   return form;
@@ -88,8 +89,7 @@ const BatchForm& runInsertForm() {
     made.born_column = {};
     for (const std::string_view column :
          {"flow_key", "flow", "version", "trigger_kind", "trigger_key", "compensates", "plan_time",
-          "prev_success", "created_at", "parent_run", "parent_task", "backfill", "principal",
-          "params"}) {
+          "created_at", "parent_run", "parent_task", "backfill", "principal", "params"}) {
       made.columns.push_back(column);
     }
     return made;
@@ -106,7 +106,7 @@ Status putRun(RowEncoder& row, const RunRecord& r) {
   putRunStateValues(row, r.state);
   row.name("flow", nameKey(r.flow), kNameCharsMax).name("flow", r.flow, kNameCharsMax);
   row.natural(r.version).enumeration(r.trigger).name("trigger_key", r.trigger_key, 255);
-  row.number(r.compensates).time(r.plan_time).time(r.prev_success).time(r.created_at);
+  row.number(r.compensates).time(r.plan_time).time(r.created_at);
   row.natural(r.parent_run).natural(r.parent_task).natural(r.backfill);
   row.name("principal", r.principal, kNameCharsMax);
   row.document("params", r.params, kMediumTextBytesMax);

@@ -257,6 +257,19 @@ Result<PageOf<MissedRecord>> SqlReader::missed(std::string_view key, WallTime be
   return page;
 }
 
+Result<WallTime> SqlReader::lastSuccess(std::string_view key, WallTime before) {
+  WallTime found{};
+  RETURN_IF_ERROR(
+      collect("SELECT u.plan_time FROM run u WHERE u.flow_key=? AND u.plan_time<? AND u.status=? "
+              "ORDER BY u.plan_time DESC LIMIT 1",
+              {key, toMicros(before), static_cast<int64_t>(RunStatus::Finished)},
+              [&](SqlRow& row) -> Status {
+                found = wallFromMicros(row.integer(0));
+                return {};
+              }));
+  return found;
+}
+
 Result<std::optional<MissedRecord>> SqlReader::missedInstant(std::string_view key,
                                                              WallTime plan_time) {
   std::optional<MissedRecord> found;

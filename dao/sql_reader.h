@@ -54,6 +54,7 @@ class SqlReader final : public Reader {
                                                uint32_t limit) override;
   Result<PageOf<MissedRecord>> missed(std::string_view key, WallTime before,
                                       std::string_view before_key, uint32_t limit) override;
+  Result<WallTime> lastSuccess(std::string_view key, WallTime before) override;
   Result<std::optional<MissedRecord>> missedInstant(std::string_view key,
                                                     WallTime plan_time) override;
   Result<std::optional<EventRecord>> event(std::string_view name, std::string_view key) override;

@@ -106,7 +106,7 @@ Result<Json> runToJson(const master::api::RunView& view, bool whole) {
                {"waiting_text", textOrNull(view.waiting_text)},
                {"trigger", toString(record.trigger)},
                {"plan_time", timeToJson(record.plan_time)},
-               {"prev_success", timeToJson(record.prev_success)},
+               {"prev_success", timeToJson(record.state.prev_success)},
                {"priority", toString(state.priority)},
                {"parent_run", idOrNull(record.parent_run)},
                {"parent_task", idOrNull(record.parent_task)},

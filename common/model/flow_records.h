@@ -56,6 +56,9 @@ struct RunState {
   WallTime due_at{};       // Deadline that warns; zero: none.
   bool late = false;       // Was not done at due_at.
   int32_t reruns = 0;      // How often it was begun again.
+  // Greatest plan time below its own of a run of the flow that had ended well when it began; zero:
+  // none.
+  WallTime prev_success{};
 };
 
 struct RunRecord {
@@ -64,9 +67,8 @@ struct RunRecord {
   RunTrigger trigger = RunTrigger::Manual;
   std::string trigger_key;  // With flow and trigger unique, see RunTrigger.
   WallTime plan_time{};
-  WallTime prev_success{};  // Plan time of the flow's last success when it was made; zero: none.
-  std::string params;       // JSON object of strings and nulls: of the start; empty: none.
-  RunId parent_run = 0;     // Run that it is a part of; 0: none.
+  std::string params;    // JSON object of strings and nulls: of the start; empty: none.
+  RunId parent_run = 0;  // Run that it is a part of; 0: none.
   TaskId parent_task = 0;
   uint64_t backfill = 0;     // 0: of none.
   bool compensates = false;  // Runs later than planned because nobody could begin it in time.

@@ -26,6 +26,7 @@ struct LiveRun {
   std::shared_ptr<const FlowVersion> version;
   // From here on empty while the run has not begun.
   std::optional<RunProgress> progress;
+  bool looked_back = false;                   // Its prev_success is known.
   std::vector<TaskId> tasks;                  // By node; 0: none.
   flow::ParamMap params;                      // Of the start.
   flow::OutputMap outputs;                    // Of tasks that ended well.

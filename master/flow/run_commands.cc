@@ -266,7 +266,7 @@ std::string RunEngine::whyWaiting(const LiveRun& run) const {
   if (at == flows_.flows.end()) return {};
   LiveFlow& flow = at->second;
   if (flow.running.contains(record.state.id) || record.parent_run != 0) {
-    return "task numbers are being reserved";
+    return "it is about to begin";
   }
   const auto backfill = flows_.backfills.find(record.backfill);
   if (backfill != flows_.backfills.end() && !backfill->second.offered.contains(record.state.id)) {

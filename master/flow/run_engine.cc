@@ -50,11 +50,12 @@ TaskPolicy policyOf(const LiveRun& run, const flow::TaskNode& node) {
 }  // namespace
 
 RunEngine::RunEngine(TermContext& context, FlowState& flows, TaskEngine& tasks, EventDesk& events,
-                     IdAllocator& run_ids, RunWatcher& watcher)
+                     ReadWorker& reads, IdAllocator& run_ids, RunWatcher& watcher)
     : context_(context),
       flows_(flows),
       tasks_(tasks),
       events_(events),
+      reads_(reads),
       run_ids_(run_ids),
       watcher_(watcher) {}
 
@@ -73,7 +74,8 @@ flow::PlaceholderContext RunEngine::contextOf(const LiveRun& run) const {
   flow::PlaceholderContext context;
   context.plan_time = run.record.plan_time;
   context.zone = run.version->zone;
-  if (run.record.prev_success != WallTime{}) context.prev_success_time = run.record.prev_success;
+  const WallTime previous = run.record.state.prev_success;
+  if (previous != WallTime{}) context.prev_success_time = previous;
   context.flow = run.record.flow;
   context.run_id = std::to_string(run.record.state.id);
   context.at(flow::ParamLevel::Startup) = &run.params;
@@ -110,7 +112,6 @@ RunRecord RunEngine::add(Operation& operation, const RunStart& what) {
   record.trigger = what.trigger;
   record.trigger_key = what.trigger_key.empty() ? std::to_string(id) : what.trigger_key;
   record.plan_time = what.plan_time;
-  record.prev_success = flow->record.last_success;
   record.params = paramsText(what.params);
   record.parent_run = what.parent_run;
   record.parent_task = what.parent_task;
@@ -153,6 +154,7 @@ void RunEngine::begin(Operation& operation, LiveRun& run) {
     unbegun_.push_back(run.record.state.id);
     return retryLater();
   }
+  if (!run.progress && !looksBack(operation, run)) return;
   RunState& state = run.record.state;
   state.status = RunStatus::Running;
   if (state.started_at == WallTime{}) {

@@ -9,6 +9,7 @@
 
 #include "master/flow/event_desk.h"
 #include "master/flow/flow_state.h"
+#include "master/state/read_worker.h"
 #include "master/task/task_engine.h"
 #include "master/term_context.h"
 
@@ -45,7 +46,7 @@ class RunEngine final : public RunListener {
  public:
   // `watcher` is told first.
   RunEngine(TermContext& context, FlowState& flows, TaskEngine& tasks, EventDesk& events,
-            IdAllocator& run_ids, RunWatcher& watcher);
+            ReadWorker& reads, IdAllocator& run_ids, RunWatcher& watcher);
 
   // --- entry -------------------------------------------------------------------------------
   // Makes the run and begins it if it has a place. Returns its row as it then is (it may be
@@ -120,6 +121,10 @@ class RunEngine final : public RunListener {
   void leaveBackfill(Operation& operation, const LiveRun& run, RunStatus status);
   void fillPlaces(Operation& operation, const std::string& flow_key);
   void takePlace(Operation& operation, LiveRun& run);
+  // Whether it is known which run before this one ended well. If not, it is read behind the
+  // operation, and the run begins then.
+  bool looksBack(Operation& operation, LiveRun& run);
+  void onLookedBack(RunId id, const Result<WallTime>& previous);
   void retryLater();
   void retry();
 
@@ -150,6 +155,7 @@ class RunEngine final : public RunListener {
   FlowState& flows_;
   TaskEngine& tasks_;
   EventDesk& events_;
+  ReadWorker& reads_;
   IdAllocator& run_ids_;
   RunWatcher& watcher_;
   int turns_ = 0;

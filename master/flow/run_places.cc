@@ -10,6 +10,7 @@ namespace baton::master {
 namespace {
 
 constexpr Millis kNumbersRetry{20};
+constexpr Millis kReadRetry{200};
 
 }  // namespace
 
@@ -170,14 +171,51 @@ void RunEngine::leaveBackfill(Operation& operation, const LiveRun& run, RunStatu
   if (backfill.rest.empty() && backfill.offered.empty()) flows_.backfills.erase(at);
 }
 
+bool RunEngine::looksBack(Operation& operation, LiveRun& run) {
+  if (run.looked_back) return true;
+  const RunRecord& record = run.record;
+  const WallTime newest = flowOf(run).record.last_success;
+  if (newest < record.plan_time) {
+    run.record.state.prev_success = newest;
+    return run.looked_back = true;
+  }
+  // Later plan times ended well before: a backfill, or somebody ran ahead.
+  operation.then([this, id = record.state.id, key = nameKey(record.flow), at = record.plan_time] {
+    reads_.submit([this, id, key, at](dao::Reader& reader) {
+      auto previous = reader.lastSuccess(key, at);
+      context_.dispatcher.post(
+          [this, id, previous = std::move(previous)] { onLookedBack(id, previous); });
+    });
+  });
+  return false;
+}
+
+void RunEngine::onLookedBack(RunId id, const Result<WallTime>& previous) {
+  LiveRun* run = flows_.findRun(id);
+  if (run == nullptr || run->progress) return;
+  if (previous.ok()) {
+    run->record.state.prev_success = *previous;
+    run->looked_back = true;
+    unbegun_.push_back(id);
+    return retry();
+  }
+  logWarn("last_success_unread", field("run", id), field("error", previous.error().message()));
+  context_.dispatcher.callAt(context_.clock.bootNow() + kReadRetry, [this, id] {
+    unbegun_.push_back(id);
+    retry();
+  });
+}
+
 void RunEngine::retryLater() {
   if (std::exchange(retrying_, true)) return;
   refill(context_.task_ids);
-  context_.dispatcher.callAt(context_.clock.bootNow() + kNumbersRetry, [this] { retry(); });
+  context_.dispatcher.callAt(context_.clock.bootNow() + kNumbersRetry, [this] {
+    retrying_ = false;
+    retry();
+  });
 }
 
 void RunEngine::retry() {
-  retrying_ = false;
   Operation operation;
   {
     const Turn turn(*this, operation);

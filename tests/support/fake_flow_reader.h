@@ -178,6 +178,18 @@ class FakeFlowReader : public dao::Reader {
     }));
     return page;
   }
+  Result<WallTime> lastSuccess(std::string_view key, WallTime before) override {
+    WallTime found{};
+    RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
+      for (const auto& [id, run] : tables.runs) {
+        const bool counts = nameKey(run.flow) == key && run.plan_time < before &&
+                            run.state.status == RunStatus::Finished;
+        if (counts) found = std::max(found, run.plan_time);
+      }
+    }));
+    return found;
+  }
+
   Result<std::optional<MissedRecord>> missedInstant(std::string_view key,
                                                     WallTime plan_time) override {
     std::optional<MissedRecord> found;

@@ -70,7 +70,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
         commands(context, engine),
         limits(context),
         events(context, flows, reads, event_ids),
-        runs(context, flows, engine, events, run_ids, *this),
+        runs(context, flows, engine, events, reads, run_ids, *this),
         planner(context, flows, runs, reads),
         flow_commands(context, flows, runs, planner, events, run_ids, reads, commands.recentKeys()),
         calendar_commands(context, flows, planner),

@@ -275,6 +275,19 @@ TEST_P(DaoContract, RunsOfAWindowComeByPlanTime) {
   EXPECT_TRUE(reader_->tasksPlanned("fx", "none", at(0), at(1'000), 9)->empty());
 }
 
+TEST_P(DaoContract, TheLastSuccessIsTheGreatestPlanTimeBelow) {
+  FlowRows rows;
+  rows.runs = {plainRun(1, "fx", 300), plainRun(2, "FX", 100), plainRun(3, "fx", 200),
+               plainRun(4, "gx", 250)};
+  for (RunRecord& run : rows.runs) run.state.status = RunStatus::Finished;
+  rows.runs[2].state.status = RunStatus::Failed;
+  commitRows(*begin(), rows);
+  const auto last = [&](int64_t before) { return *reader_->lastSuccess("fx", at(before)); };
+  EXPECT_EQ(last(1'000), at(300));
+  EXPECT_EQ(last(300), at(100));
+  EXPECT_EQ(last(100), WallTime{});
+}
+
 TEST_P(DaoContract, MissedInstantsArePagedNewestFirst) {
   commitRows(*begin(),
              {.missed = {sampleMissed("A", 300), sampleMissed("b", 300), sampleMissed("C", 300),

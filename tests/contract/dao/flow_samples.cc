@@ -33,7 +33,6 @@ RunRecord sampleRun(RunId id, const std::string& flow) {
   run.trigger = RunTrigger::Manual;
   run.trigger_key = std::to_string(id);
   run.plan_time = wallFromMicros(1'700'000'000'000'000 + static_cast<int64_t>(id));
-  run.prev_success = wallFromMicros(31);
   run.params = R"({"bizdate":"20260101","none":null})";
   run.parent_run = 32;
   run.parent_task = 33;
@@ -50,7 +49,8 @@ RunRecord sampleRun(RunId id, const std::string& flow) {
                .finished_at = wallFromMicros(37),
                .due_at = wallFromMicros(38),
                .late = true,
-               .reruns = 2};
+               .reruns = 2,
+               .prev_success = wallFromMicros(31)};
   return run;
 }
 
@@ -123,7 +123,7 @@ std::string dumpRun(const RunRecord& r) {
       s.id, toString(s.status), toString(s.reason), s.reason_text, toString(s.priority),
       toMicros(s.started_at), toMicros(s.finished_at), toMicros(s.due_at), s.late, s.reruns, r.flow,
       r.version, toString(r.trigger), r.trigger_key, toMicros(r.plan_time),
-      toMicros(r.prev_success), r.params, r.parent_run, r.parent_task, r.backfill, r.compensates,
+      toMicros(s.prev_success), r.params, r.parent_run, r.parent_task, r.backfill, r.compensates,
       r.principal, toMicros(r.created_at));
 }
 

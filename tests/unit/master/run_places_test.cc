@@ -131,5 +131,44 @@ TEST_F(RunPlacesTest, AMissedInstantEndsNoRunThatIsDueNow) {
   EXPECT_EQ(runStatus(current), P::Running);
 }
 
+TEST_F(RunPlacesTest, TheLastSuccessIsTheOneBeforeTheRunsOwnPlanTime) {
+  // Aim: not a later one, whoever ran ahead; found when the run begins, and kept over a takeover.
+  define("{flow: f, tasks: {a: {command: [x, \"${prev_success_time:%F}\"]}}}");
+  const auto previous = [&](RunId id) { return row(id).state.prev_success; };
+  const RunId first = trigger("f").state.id;
+  clock_.advance(Seconds(1));
+  const RunId second = trigger("f").state.id;  // Waits for the first.
+  work();
+  EXPECT_EQ(previous(first), WallTime{});
+  EXPECT_EQ(previous(second), row(first).plan_time);
+  const RunId ahead = trigger("f", {.plan_time = clock_.wallNow() + Seconds(86'400'000)}).state.id;
+  EXPECT_EQ(previous(ahead), row(second).plan_time);
+  const std::vector<RunId> past = backfill("f", 2);
+  work();
+  EXPECT_EQ(previous(past[0]), WallTime{});
+  EXPECT_EQ(previous(past[1]), row(past[0]).plan_time);
+  clock_.advance(Seconds(1));
+  const RunId third = trigger("f").state.id;
+  EXPECT_EQ(previous(third), row(second).plan_time);
+  const RunId waits = trigger("f").state.id;
+  begin();
+  EXPECT_EQ(previous(third), row(second).plan_time);
+  work();
+  EXPECT_EQ(previous(waits), row(second).plan_time);  // Of the same plan time as the third.
+  EXPECT_EQ(runStatus(waits), P::Finished);
+}
+
+TEST_F(RunPlacesTest, ARunBeginsWhenTheLastSuccessCanBeReadAgain) {
+  define("{flow: f, tasks: {a: {noop: true}}}");
+  trigger("f");
+  database_.failReads(ErrorCode::Unavailable);
+  const RunId past = backfill("f", 1).front();
+  EXPECT_EQ(runStatus(past), P::Waiting);
+  EXPECT_EQ(why(past), "it is about to begin");
+  database_.failReads({});
+  pass(Millis(300));
+  EXPECT_EQ(runStatus(past), P::Finished);
+}
+
 }  // namespace
 }  // namespace baton::test
