@@ -105,7 +105,9 @@ class Reader : public FlowReader {
   virtual Result<std::vector<SettingRecord>> settings() = 0;
   virtual Result<std::vector<LimitRecord>> limits() = 0;
   virtual Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after_id, uint32_t limit) = 0;
-  virtual Result<std::vector<OutboxRecord>> deadOutbox(uint32_t limit) = 0;
+  // Newest first by id, `before` exclusive (0: from the newest).
+  virtual Result<std::vector<OutboxRecord>> deadOutbox(uint64_t before, uint32_t limit) = 0;
+  virtual Result<std::optional<OutboxRecord>> outboxRow(uint64_t id) = 0;
 };
 
 }  // namespace baton::dao

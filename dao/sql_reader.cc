@@ -310,10 +310,18 @@ Result<std::vector<OutboxRecord>> SqlReader::pendingOutbox(uint64_t after_id, ui
                 {after_id, int64_t{limit}});
 }
 
-Result<std::vector<OutboxRecord>> SqlReader::deadOutbox(uint32_t limit) {
-  return outbox(
-      fmt::format("SELECT {} FROM outbox WHERE state=2 ORDER BY id DESC LIMIT ?", kOutboxColumns),
-      {int64_t{limit}});
+Result<std::vector<OutboxRecord>> SqlReader::deadOutbox(uint64_t before, uint32_t limit) {
+  constexpr uint64_t kBeyondAll = INT64_MAX;
+  return outbox(fmt::format("SELECT {} FROM outbox WHERE state=2 AND id<? ORDER BY id DESC LIMIT ?",
+                            kOutboxColumns),
+                {before == 0 ? kBeyondAll : before, int64_t{limit}});
+}
+
+Result<std::optional<OutboxRecord>> SqlReader::outboxRow(uint64_t id) {
+  ASSIGN_OR_RETURN(auto rows,
+                   outbox(fmt::format("SELECT {} FROM outbox WHERE id=?", kOutboxColumns), {id}));
+  if (rows.empty()) return std::optional<OutboxRecord>();
+  return std::optional(std::move(rows.front()));
 }
 
 }  // namespace baton::dao

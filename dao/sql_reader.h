@@ -32,7 +32,8 @@ class SqlReader final : public Reader {
   Result<std::vector<SettingRecord>> settings() override;
   Result<std::vector<LimitRecord>> limits() override;
   Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after_id, uint32_t limit) override;
-  Result<std::vector<OutboxRecord>> deadOutbox(uint32_t limit) override;
+  Result<std::vector<OutboxRecord>> deadOutbox(uint64_t before, uint32_t limit) override;
+  Result<std::optional<OutboxRecord>> outboxRow(uint64_t id) override;
 
   // In sql_flow_reader.cc.
   Result<std::optional<FlowRow>> flow(std::string_view key) override;

@@ -113,6 +113,15 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
     if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
   }
 
+  // `record` as read from the database.
+  void resendCallback(OutboxRecord record, api::Request request, api::Callback<OutboxRecord> done) {
+    const bool queued =
+        dispatcher_.tryPost([this, record = std::move(record), request = std::move(request), done] {
+          callbacker_.resend(record, request, done);
+        });
+    if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+  }
+
   // Runs `look` on the dispatcher thread and waits for it. False: not within `limit`.
   bool inspect(std::function<void()> look, Millis limit = Seconds(2));
   // Shows every live task or run to `look`, on the dispatcher thread but a slice at a time, so that

@@ -326,9 +326,19 @@ std::string MasterPorts::metrics() {
   return metrics_.text();
 }
 
-Result<std::vector<OutboxRecord>> MasterPorts::dead(uint32_t limit) {
+Result<std::vector<OutboxRecord>> MasterPorts::dead(uint64_t before, uint32_t limit) {
   RETURN_IF_ERROR(activeTerm().status());
-  return readers_.with([&](dao::Reader& reader) { return reader.deadOutbox(limit); });
+  return readers_.with([&](dao::Reader& reader) { return reader.deadOutbox(before, limit); });
+}
+
+void MasterPorts::resend(uint64_t id, api::Request request, api::Callback<OutboxRecord> done) {
+  done = answeredOnce<OutboxRecord>(std::move(done));
+  const auto term = activeTerm();
+  if (!term.ok()) return done(term.error());
+  const auto row = readers_.with([&](dao::Reader& reader) { return reader.outboxRow(id); });
+  if (!row.ok()) return done(row.error());
+  if (!row->has_value()) return done(Error::notFound("there is no callback {}", id));
+  (*term)->resendCallback(**row, std::move(request), std::move(done));
 }
 
 // ----------------------------------------------------------------------------------- audit

@@ -60,7 +60,8 @@ class MasterPorts final : public api::TaskPort,
   Result<api::VerifyView> verify() override;
   std::string metrics() override;
 
-  Result<std::vector<OutboxRecord>> dead(uint32_t limit) override;
+  Result<std::vector<OutboxRecord>> dead(uint64_t before, uint32_t limit) override;
+  void resend(uint64_t id, api::Request request, api::Callback<OutboxRecord> done) override;
   Result<api::ListOf<AuditRecord>> audit(const api::AuditListQuery& query) override;
 
   void changeLimit(api::LimitChange change, api::Callback<api::LimitView> done) override;

@@ -2,11 +2,16 @@
 
 #include "common/base/json.h"
 #include "webapi/cluster_json.h"
+#include "webapi/list_cursor.h"
 #include "webapi/query_reader.h"
+#include "webapi/request_key.h"
 #include "webapi/task_handlers.h"
 
 namespace baton::webapi {
 namespace {
+
+constexpr uint32_t kDeadShown = 100;
+constexpr std::string_view kDeadCursorMark = "d-";
 
 Result<uint32_t> readLimit(const net::HttpRequest& request) {
   int64_t limit = 100;
@@ -53,6 +58,7 @@ void ClusterHandlers::bindTo(Router& router) {
   router.bind("getStats", [this](const Call& call) { stats(call); });
   router.bind("getInternals", [this](const Call& call) { internals(call); });
   router.bind("listDeadCallbacks", [this](const Call& call) { deadCallbacks(call); });
+  router.bind("resendCallback", [this](const Call& call) { resendCallback(call); });
   router.bind("healthz", [](const Call& call) { call.replyJson({{"status", "ok"}}); });
   router.bind("readyz", [this](const Call& call) { readiness(call); });
   router.bind("metrics", [this](const Call& call) {
@@ -97,13 +103,35 @@ void ClusterHandlers::internals(const Call& call) {
 }
 
 void ClusterHandlers::deadCallbacks(const Call& call) {
-  const auto limit = readLimit(call.request());
-  if (!limit.ok()) return call.fail(limit.error());
-  const auto records = callbacks_.dead(*limit);
+  QueryReader reader(call.request());
+  uint32_t limit = kDeadShown;
+  uint64_t before = 0;
+  readPageLimit(reader, limit);
+  readCursor(reader, kDeadCursorMark, INT64_MAX, before);
+  if (const Status read = reader.finish(); !read.ok()) return call.fail(read.error());
+  auto records = callbacks_.dead(before, limit + 1);  // One more tells that there are more.
   if (!records.ok()) return call.fail(records.error());
+  const bool more = records->size() > limit;
+  if (more) records->resize(limit);
   Json items = Json::array();
   for (const OutboxRecord& record : *records) items.push_back(deadCallbackToJson(record));
-  call.replyJson({{"items", std::move(items)}, {"next_cursor", nullptr}});
+  call.replyJson(pageToJson(std::move(items),
+                            more ? cursorOf(kDeadCursorMark, records->back().id) : std::string()));
+}
+
+void ClusterHandlers::resendCallback(const Call& call) {
+  const std::string text(call.pathParam("id"));
+  const auto id = parseTaskId(text);
+  if (!id) {
+    return call.fail(Error::notFound("there is no callback {}", truncateUtf8(text, 40)));
+  }
+  if (const Status read = readEmptyBody(call.request()); !read.ok()) {
+    return call.fail(read.error());
+  }
+  callbacks_.resend(*id, requesterOf(call), [call](Result<OutboxRecord> record) {
+    if (!record.ok()) return call.fail(record.error());
+    call.replyJson(deadCallbackToJson(*record));
+  });
 }
 
 void ClusterHandlers::readiness(const Call& call) {

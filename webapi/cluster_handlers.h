@@ -23,6 +23,7 @@ class ClusterHandlers {
   void stats(const Call& call);
   void internals(const Call& call);
   void deadCallbacks(const Call& call);
+  void resendCallback(const Call& call);
   void readiness(const Call& call);
 
   master::api::ClusterPort& cluster_;

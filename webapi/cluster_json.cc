@@ -175,8 +175,11 @@ Json verifyToJson(const master::api::VerifyView& verify) {
 }
 
 Json deadCallbackToJson(const OutboxRecord& record) {
+  const bool of_run = record.event.starts_with("run_");
+  const std::string subject = std::to_string(record.task_id);
   return {{"id", std::to_string(record.id)},
-          {"task_id", std::to_string(record.task_id)},
+          {"task_id", of_run ? Json(nullptr) : Json(subject)},
+          {"run_id", of_run ? Json(subject) : Json(nullptr)},
           {"attempt", record.attempt},
           {"event", record.event},
           {"url", withoutSecrets(record.url)},

@@ -287,7 +287,8 @@ constexpr std::string_view kClusterSchemas = R"json({
   {"$ref": "#/components/schemas/Group"}]},
 "Internals": {"type": "object", "description": "For people; its members may change."},
 "DeadCallback": {"type": "object", "properties": {
-  "id": {"type": "string"}, "task_id": {"type": "string"}, "attempt": {"type": "integer"},
+  "id": {"type": "string"}, "task_id": {"type": ["string", "null"]},
+  "run_id": {"type": ["string", "null"]}, "attempt": {"type": "integer"},
   "event": {"type": "string"}, "url": {"type": "string"}, "awaited": {"type": "boolean"},
   "state": {"type": "string"}, "tries": {"type": "integer"},
   "created_at": {"$ref": "#/components/schemas/Time"},

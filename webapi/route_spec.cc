@@ -49,6 +49,8 @@ constexpr std::array kLogQuery{
 };
 constexpr std::array kDownloadQuery{kStream, kAttempt};
 constexpr std::array kLimitQuery{kLimit};
+constexpr std::array kPageQuery{
+    kLimit, QueryParam{"cursor", R"({"type":"string"})", "next_cursor of the page before."}};
 
 constexpr RouteSpec taskAction(std::string_view operation, std::string_view pattern,
                                std::string_view summary, std::string_view schema = "Empty") {
@@ -271,9 +273,17 @@ constexpr std::array kCoreRoutes{
               .method = "GET",
               .pattern = "/api/v1/callbacks/dead",
               .tag = "callbacks",
-              .summary = "Callbacks that were given up.",
-              .query = kLimitQuery,
+              .summary = "Callbacks that were given up, newest first.",
+              .query = kPageQuery,
               .answer_schema = "DeadCallbackList"},
+    RouteSpec{.operation = "resendCallback",
+              .method = "POST",
+              .pattern = "/api/v1/callbacks/dead/{id}/resend",
+              .tag = "callbacks",
+              .summary = "Tries a callback that was given up again.",
+              .body = BodyRule::Optional,
+              .body_schema = "Empty",
+              .answer_schema = "DeadCallback"},
     RouteSpec{.operation = "getOpenApi",
               .method = "GET",
               .pattern = "/api/v1/openapi.json",

@@ -188,7 +188,10 @@ class ClusterPort {
 class CallbackPort {
  public:
   virtual ~CallbackPort() = default;
-  virtual Result<std::vector<OutboxRecord>> dead(uint32_t limit) = 0;
+  // Given up; newest first by id, `before` exclusive (0: from the newest).
+  virtual Result<std::vector<OutboxRecord>> dead(uint64_t before, uint32_t limit) = 0;
+  // Tries one of them again, from the beginning. Errors: NotFound, Conflict (it is not dead).
+  virtual void resend(uint64_t id, Request request, Callback<OutboxRecord> done) = 0;
 };
 
 }  // namespace baton::master::api

@@ -4,6 +4,7 @@
 
 #include "common/base/digest.h"
 #include "common/base/log.h"
+#include "master/state/audit.h"
 
 namespace baton::master {
 namespace {
@@ -189,6 +190,42 @@ void Callbacker::add(OutboxRecord record) {
 }
 
 void Callbacker::adopt(const OutboxRecord& record) { add(record); }
+
+void Callbacker::resend(OutboxRecord record, const api::Request& request,
+                        api::Callback<OutboxRecord> done) {
+  if (!open_) return done(Error(ErrorCode::NotActive, "this master does not take commands yet"));
+  if (const Status accepts = context_.writer.acceptance(); !accepts.ok()) {
+    return done(accepts.error());
+  }
+  Operation operation;
+  operation.touchTask(record.task_id);
+  Audit audit(request, context_.clock.wallNow(), "callback.resend", std::to_string(record.id));
+  audit.setParams(
+      {{"delivery", fmt::format("{}/{}/{}", record.task_id, record.attempt, record.event)}});
+  // Who asked at the same time finds it under way.
+  const bool dead = record.state == OutboxRecord::State::Dead && !deliveries_.contains(record.id);
+  if (!dead) {
+    const Status refused = Error::conflict(
+        "callback {} is not dead: it is being sent, was delivered or is not "
+        "wanted any more",
+        record.id);
+    audit.putInto(operation, refused);
+    operation.then([done = std::move(done), error = refused.error()] { done(error); });
+    return context_.writer.submit(std::move(operation));
+  }
+  record.state = OutboxRecord::State::Pending;
+  record.tries = 0;
+  record.awaited = false;  // Its task went on without it.
+  record.next_at = context_.clock.wallNow();
+  operation.changes.outbox.push_back(record);
+  audit.putInto(operation, {});
+  operation.then([this, done = std::move(done), record] {
+    done(record);
+    context_.dispatcher.post([this, id = record.id] { tryStart(id); });
+  });
+  add(std::move(record));
+  context_.writer.submit(std::move(operation));
+}
 
 void Callbacker::open() {
   open_ = true;

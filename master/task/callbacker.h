@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "master/api/ports.h"
 #include "master/api/webhook_port.h"
 #include "master/task/delivery_permit.h"
 #include "master/task/task_engine.h"
@@ -37,6 +38,9 @@ class Callbacker final : public OutcomeListener {
 
   // An undelivered row as recovery read it.
   void adopt(const OutboxRecord& record);
+  // Sends one that was given up again, from the first try on; `record` as read from the database.
+  // Errors: Conflict (it is not dead).
+  void resend(OutboxRecord record, const api::Request& request, api::Callback<OutboxRecord> done);
   // From now on deliveries are sent.
   void open();
   // Nothing more is sent, also of what waits for a sender.

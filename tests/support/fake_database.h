@@ -440,10 +440,13 @@ class FakeDatabase final : public dao::Database {
     }
     Result<std::vector<LimitRecord>> limits() override { return all(database_.rows_.limits); }
     Result<std::vector<OutboxRecord>> pendingOutbox(uint64_t after, uint32_t limit) override {
-      return outbox(OutboxRecord::State::Pending, after, limit);
+      return read([&](const Rows& rows) { return rows.pendingOutbox(after, limit); });
     }
-    Result<std::vector<OutboxRecord>> deadOutbox(uint32_t limit) override {
-      return outbox(OutboxRecord::State::Dead, 0, limit);
+    Result<std::vector<OutboxRecord>> deadOutbox(uint64_t before, uint32_t limit) override {
+      return read([&](const Rows& rows) { return rows.deadOutbox(before, limit); });
+    }
+    Result<std::optional<OutboxRecord>> outboxRow(uint64_t id) override {
+      return read([&](const Rows& rows) { return rows.outboxRow(id); });
     }
 
    private:
@@ -463,17 +466,6 @@ class FakeDatabase final : public dao::Database {
     template <typename Key, typename Row>
     Result<std::vector<Row>> all(const std::map<Key, Row>& table) {
       return read([&](const Rows&) -> Result<std::vector<Row>> { return rowsOf(table); });
-    }
-    Result<std::vector<OutboxRecord>> outbox(OutboxRecord::State state, uint64_t after,
-                                             uint32_t limit) {
-      return read([&](const Rows& rows) -> Result<std::vector<OutboxRecord>> {
-        std::vector<OutboxRecord> found;
-        for (auto it = rows.outbox.upper_bound(after);
-             it != rows.outbox.end() && found.size() < limit; ++it) {
-          if (it->second.state == state) found.push_back(it->second);
-        }
-        return found;
-      });
     }
 
     FakeDatabase& database_;

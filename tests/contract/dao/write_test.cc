@@ -254,8 +254,14 @@ TEST_P(DaoContract, OutboxGivesPendingInOrderAndDeadNewestFirst) {
   EXPECT_EQ(one.created_at, wallFromMicros(4));
   EXPECT_EQ(one.last_error, "HTTP 500");
   EXPECT_EQ(reader_->pendingOutbox(0, 1)->size(), 1u);
-  ASSERT_EQ(reader_->deadOutbox(10)->size(), 2u);
-  EXPECT_EQ(reader_->deadOutbox(10)->front().id, 8u);
+  ASSERT_EQ(reader_->deadOutbox(0, 10)->size(), 2u);
+  EXPECT_EQ(reader_->deadOutbox(0, 1)->front().id, 8u);
+  const auto older = reader_->deadOutbox(8, 10);
+  ASSERT_EQ(older->size(), 1u);
+  EXPECT_LT(older->front().id, 8u);
+  EXPECT_TRUE(reader_->deadOutbox(older->front().id, 10)->empty());
+  EXPECT_EQ((*reader_->outboxRow(8))->state, OutboxRecord::State::Dead);
+  EXPECT_FALSE(reader_->outboxRow(8'000)->has_value());
 }
 
 TEST_P(DaoContract, IdempotencyKeysAreFoundExactlyAndPurgedByAge) {

@@ -84,5 +84,27 @@ TEST_F(AuditVerbsTest, WrongOptionsAreWrongUsage) {
   EXPECT_EQ(cluster_.run({"audit"}), kExitUsage);
 }
 
+TEST_F(AuditVerbsTest, DeadCallbacksAreListedAndSentAgain) {
+  const std::string path = "/api/v1/callbacks/dead";
+  cluster_.on(
+      "GET " + path,
+      {{200, R"({"items":[{"id":"9","task_id":null,"run_id":"29","event":"run_failed","url":)"
+             R"("https://h/x","tries":3,"last_error":"status 500"}],"next_cursor":"d-9"})"},
+       {200, R"({"items":[{"id":"5","task_id":"7","run_id":null}],"next_cursor":null})"}});
+  EXPECT_EQ(cluster_.run({"callback", "list", "--all"}), 0) << cluster_.err.str();
+  for (const char* word : {"run 29", "task 7", "run_failed", "https://h/x", "status 500"}) {
+    EXPECT_NE(cluster_.out.str().find(word), std::string::npos) << word;
+  }
+  cluster_.on("POST " + path + "/9/resend", {{409, "conflict"}});
+  cluster_.on("POST " + path + "/5/resend", R"({"id":"5","state":"pending"})");
+  cluster_.on("GET " + path, R"({"items":[{"id":"9"},{"id":"5"}],"next_cursor":null})");
+  EXPECT_EQ(cluster_.run({"callback", "resend", "--all"}), 0) << cluster_.err.str();
+  EXPECT_NE(cluster_.out.str().find("1 callbacks are sent again"), std::string::npos);
+  EXPECT_EQ(cluster_.run({"callback", "resend", "9", "5"}), 4);
+  EXPECT_NE(cluster_.out.str().find("1 callbacks are sent again"), std::string::npos);
+  EXPECT_EQ(cluster_.run({"callback", "resend"}), 2);
+  EXPECT_EQ(cluster_.run({"callback", "resend", "5", "--all"}), 2);
+}
+
 }  // namespace
 }  // namespace baton::cli

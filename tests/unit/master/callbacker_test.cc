@@ -325,5 +325,46 @@ TEST_F(CallbackerTest, ATakeoverSendsWhatWasNotDeliveredOnceTheOldTryIsOver) {
   EXPECT_EQ(status(id), S::Finished);
 }
 
+TEST_F(CallbackerTest, ADeadLetterIsSentAgainWhenSomebodyAsks) {
+  // Aim: from the first try on, also by the next master; with a row in the audit log; never twice
+  // at a time.
+  master::ActiveOptions options = defaults();
+  options.callback_tries_max = 1;
+  begin(options);
+  const TaskId id = run(calling(true));
+  say(R::Finished);
+  answer(0, Error::unavailable("refused"));
+  const OutboxRecord dead = outbox();
+  ASSERT_EQ(dead.state, OutboxRecord::State::Dead);
+  EXPECT_EQ(status(id), S::Finished);
+  const auto resend = [&](const OutboxRecord& record) {
+    std::optional<Result<OutboxRecord>> answered;
+    rig_->callbacker.resend(record, requester(), [&](auto result) { answered = result; });
+    settle();
+    return *answered;
+  };
+  const auto first = resend(dead);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(first->state, OutboxRecord::State::Pending);
+  EXPECT_EQ(resend(dead).error().code(), ErrorCode::Conflict);
+  ASSERT_EQ(webhooks_.calls.size(), 2U);
+  EXPECT_EQ(header(webhooks_.calls[0], "Baton-Delivery-Id"),
+            header(webhooks_.calls[1], "Baton-Delivery-Id"));
+  EXPECT_EQ(outbox().tries, 1);
+  EXPECT_FALSE(outbox().awaited);
+  begin(options);  // The next one waits until that try is over.
+  pass(Seconds(60));
+  ASSERT_EQ(webhooks_.calls.size(), 3U);
+  answer(2);
+  EXPECT_EQ(outbox().state, OutboxRecord::State::Delivered);
+  EXPECT_EQ(resend(outbox()).error().code(), ErrorCode::Conflict);
+  std::vector<AuditRecord> rows = database_.rows().audit;
+  std::erase_if(rows, [](const AuditRecord& row) { return row.action != "callback.resend"; });
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].object, std::to_string(dead.id));
+  EXPECT_FALSE(rows[0].refused);
+  EXPECT_TRUE(rows[1].refused);
+}
+
 }  // namespace
 }  // namespace baton::test

@@ -149,7 +149,48 @@ TEST_F(ClusterApiTest, DeadCallbacksAreShownWithoutSecrets) {
   const Json item = jsonOf(get("/api/v1/callbacks/dead?limit=10"))["items"].at(0);
   EXPECT_EQ(item["url"], "https://host/hook");
   EXPECT_EQ(item["state"], "dead");
-  EXPECT_EQ(callbacks_.last_limit, 10u);
+  EXPECT_EQ(item["task_id"], "7");
+  EXPECT_TRUE(item["run_id"].is_null());
+}
+
+// They are listed page by page, and those of runs name the run.
+TEST_F(ClusterApiTest, DeadCallbacksComeInPages) {
+  for (const uint64_t id : {9, 8, 5}) {
+    OutboxRecord record;
+    record.id = id;
+    record.task_id = 20 + id;
+    record.event = id == 9 ? "run_failed_2" : "failed";
+    record.state = OutboxRecord::State::Dead;
+    callbacks_.records.push_back(record);
+  }
+  Json page = jsonOf(get("/api/v1/callbacks/dead?limit=2"));
+  ASSERT_EQ(page["items"].size(), 2u);
+  EXPECT_EQ(page["items"].at(0)["run_id"], "29");
+  EXPECT_TRUE(page["items"].at(0)["task_id"].is_null());
+  const std::string cursor = page["next_cursor"];
+  page = jsonOf(get("/api/v1/callbacks/dead?limit=3&cursor=" + cursor));
+  EXPECT_EQ(callbacks_.last_before, 8u);
+  EXPECT_TRUE(page["next_cursor"].is_null());
+  expectProblem(get("/api/v1/callbacks/dead?cursor=x"), 400, "invalid_argument", "cursor");
+}
+
+// One that was given up is tried again by an order with a name.
+TEST_F(ClusterApiTest, ADeadCallbackIsSentAgain) {
+  OutboxRecord record;
+  record.id = 5;
+  record.task_id = 7;
+  record.state = OutboxRecord::State::Dead;
+  callbacks_.records = {record};
+  const auto sent = post("/api/v1/callbacks/dead/5/resend", "");
+  EXPECT_EQ(sent.status, 200);
+  EXPECT_EQ(jsonOf(sent)["id"], "5");
+  EXPECT_EQ(callbacks_.last_request.principal, "client");
+  expectProblem(post("/api/v1/callbacks/dead/6/resend", ""), 404, "not_found");
+  expectProblem(post("/api/v1/callbacks/dead/x/resend", ""), 404, "not_found");
+  expectProblem(post("/api/v1/callbacks/dead/5/resend", R"({"x":1})"), 400, "invalid_argument",
+                "x");
+  callbacks_.records[0].state = OutboxRecord::State::Pending;
+  expectProblem(post("/api/v1/callbacks/dead/5/resend", ""), 409, "conflict");
 }
 
 // Wrong methods and addresses are told apart.

@@ -191,12 +191,25 @@ class FakeCluster final : public master::api::ClusterPort {
 
 class FakeCallbacks final : public master::api::CallbackPort {
  public:
-  Result<std::vector<OutboxRecord>> dead(uint32_t limit) override {
+  Result<std::vector<OutboxRecord>> dead(uint64_t before, uint32_t limit) override {
+    last_before = before;
     last_limit = limit;
-    return records;
+    return std::vector<OutboxRecord>(
+        records.begin(), records.begin() + std::min<ptrdiff_t>(limit, std::ssize(records)));
+  }
+  void resend(uint64_t id, master::api::Request request,
+              master::api::Callback<OutboxRecord> done) override {
+    last_request = std::move(request);
+    for (const OutboxRecord& record : records) {
+      if (record.id == id && record.state == OutboxRecord::State::Dead) return done(record);
+      if (record.id == id) return done(Error::conflict("callback {} is not dead", id));
+    }
+    done(Error::notFound("there is no callback {}", id));
   }
 
+  uint64_t last_before = 0;
   uint32_t last_limit = 0;
+  master::api::Request last_request;
   std::vector<OutboxRecord> records;
 };
 
