@@ -39,6 +39,10 @@ Json paramsOf(const api::HostChange& change) {
   return params;
 }
 
+Json factsOf(const api::HostPolicy& policy) {
+  return {{"white_list", policy.white_list}, {"min_version", policy.min_version}};
+}
+
 HostRecord blank(const std::string& name) {
   HostRecord record;
   record.name = name;
@@ -189,6 +193,11 @@ void HostCommands::change(const api::HostChange& change,
   Audit audit(change.request, context_.clock.wallNow(), fmt::format("host.{}", nameOf(change.verb)),
               change.host);
   audit.setParams(paramsOf(change));
+  const auto facts = [&] {
+    const HostRecord* known = live_.host_rules.find(change.host);
+    return auditFacts(known == nullptr ? blank(change.host) : *known);
+  };
+  audit.setBefore(facts());
   std::vector<api::HostView> views;
   Status changed;
   switch (change.verb) {
@@ -209,6 +218,7 @@ void HostCommands::change(const api::HostChange& change,
       changed = unregister(operation, change.host);
       break;
   }
+  audit.setAfter(facts());
   audit.putInto(operation, changed);
   if (!changed.ok()) {
     operation.then([done = std::move(done), error = changed.error()] { done(error); });
@@ -248,6 +258,7 @@ void HostCommands::setPolicy(const api::HostPolicyChange& change,
   if (change.white_list) params["white_list"] = *change.white_list;
   if (change.min_version) params["min_version"] = version;
   audit.setParams(params);
+  audit.setBefore(factsOf(policy()));
   const auto set = [&](std::string_view name, std::string value) {
     const SettingRecord setting{std::string(name), std::move(value)};
     live_.host_rules.store(setting);
@@ -259,8 +270,10 @@ void HostCommands::setPolicy(const api::HostPolicyChange& change,
   if (change.min_version) set(kSettingMinVersion, version);
   for (auto& [id, worker] : live_.workers) registry_.applyRules(worker);
   registry_.notePresence();
+  const api::HostPolicy after = policy();
+  audit.setAfter(factsOf(after));
   audit.putInto(operation, {});
-  operation.then([done = std::move(done), policy = policy()] { done(policy); });
+  operation.then([done = std::move(done), after] { done(after); });
   context_.writer.submit(std::move(operation));
 }
 

@@ -1,5 +1,7 @@
 #include "master/state/audit.h"
 
+#include <array>
+
 namespace baton::master {
 namespace {
 
@@ -42,6 +44,15 @@ Json auditFacts(const RunState& run) {
 
 Json auditFacts(const FlowRecord& flow) {
   return {{"version", flow.version}, {"online", flow.online}};
+}
+
+Json auditFacts(const HostRecord& host) {
+  constexpr std::array<std::string_view, kHostWordCount> kWords{"none", "drain", "exclude",
+                                                                "include"};
+  Json facts = {{"word", kWords[static_cast<size_t>(host.word)]}};
+  if (!host.reason.empty()) facts["reason"] = host.reason;
+  if (!host.labels.empty()) facts["labels"] = host.labels;
+  return facts;
 }
 
 Json auditFacts(const LimitRecord& limit) {

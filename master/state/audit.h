@@ -45,6 +45,7 @@ Json auditFacts(const TaskState& task);
 Json auditFacts(const RunState& run);
 Json auditFacts(const FlowRecord& flow);
 Json auditFacts(const LimitRecord& limit);
+Json auditFacts(const HostRecord& host);
 // The names of parameters, at most 50 of them.
 template <typename Map>
 Json auditNames(const Map& map) {

@@ -212,6 +212,43 @@ TEST_F(AuditTest, ABackfillAMissedInstantAndAnEventLeaveARow) {
   EXPECT_TRUE(news().empty());
 }
 
+TEST_F(AuditTest, OrdersAboutHostsSayWhatTheyChanged) {
+  // Aim: what an operator has to undo stands there: the words, the values of labels, the switches.
+  say(RunnerStatus::Idle);
+  news();
+  const std::string host = rig_->live.workers.begin()->first;
+  using Verb = master::api::HostChange::Verb;
+  const auto order = [&](Verb verb, std::map<std::string, std::optional<std::string>> labels = {}) {
+    master::api::HostChange change;
+    change.host = host;
+    change.verb = verb;
+    change.labels = {labels.begin(), labels.end()};
+    change.request = requester();
+    const auto done = ask<std::vector<master::api::HostView>>(
+        [&](auto answer) { rig_->host_commands.change(change, answer); });
+    EXPECT_TRUE(done.ok()) << done.status().text();
+    return one();
+  };
+  AuditRecord row = order(Verb::Drain);
+  EXPECT_EQ(row.before, R"({"word":"none"})");
+  EXPECT_EQ(row.after, R"({"word":"drain"})");
+  row = order(Verb::Label, {{"pool", "etl"}});
+  EXPECT_EQ(row.params, R"({"labels":["pool"]})");
+  EXPECT_EQ(*parseJson(row.after), (Json{{"word", "drain"}, {"labels", {{"pool", "etl"}}}}));
+  row = order(Verb::Label, {{"pool", std::nullopt}});
+  EXPECT_EQ(*parseJson(row.before), (Json{{"word", "drain"}, {"labels", {{"pool", "etl"}}}}));
+  EXPECT_EQ(row.after, R"({"word":"drain"})");
+  master::api::HostPolicyChange change;
+  change.white_list = true;
+  change.request = requester();
+  ASSERT_TRUE(ask<master::api::HostPolicy>([&](auto done) {
+                rig_->host_commands.setPolicy(change, done);
+              }).ok());
+  row = one();
+  EXPECT_EQ(*parseJson(row.before), (Json{{"white_list", false}, {"min_version", ""}}));
+  EXPECT_EQ(*parseJson(row.after), (Json{{"white_list", true}, {"min_version", ""}}));
+}
+
 TEST_F(AuditTest, AChangeAndItsRowAreDurableTogetherOrNotAtAll) {
   // Aim: whatever happens to the commit, no commit shows the one without the other.
   const TaskId id = submit();
