@@ -66,6 +66,21 @@ void addMissedRun(CLI::App& missed, CommandTree& tree) {
   });
 }
 
+void addMissedExplain(CLI::App& missed, CommandTree& tree) {
+  CLI::App* verb =
+      missed.add_subcommand("explain", "Say what became of an instant of a schedule, and why");
+  auto flow = std::make_shared<std::string>();
+  auto plan_time = std::make_shared<std::string>();
+  verb->add_option("FLOW", *flow, "Name of the flow")->required();
+  verb->add_option("PLAN_TIME", *plan_time, "The instant, as 2026-11-28T01:00:00Z")->required();
+  verb->footer("Example:\n  baton missed explain nightly-sales 2026-11-28T01:00:00Z");
+  verb->callback([&tree, flow, plan_time] {
+    setClientAction(tree, [flow, plan_time](Session& session) {
+      return missedExplain(session, *flow, *plan_time);
+    });
+  });
+}
+
 }  // namespace
 
 void addEventCommands(CLI::App& app, CommandTree& tree) {
@@ -76,6 +91,7 @@ void addEventCommands(CLI::App& app, CommandTree& tree) {
   CLI::App* missed = app.add_subcommand("missed", "Look at missed instants and run them");
   missed->require_subcommand(1);
   addMissedList(*missed, tree);
+  addMissedExplain(*missed, tree);
   addMissedRun(*missed, tree);
 }
 

@@ -1,6 +1,7 @@
 #include "cli/event_verbs.h"
 
 #include "cli/exit_code.h"
+#include "cli/explain.h"
 #include "cli/options.h"
 
 namespace baton::cli {
@@ -33,8 +34,13 @@ int missedList(Session& session, const std::string& flow, const PageOptions& opt
   return listPages(session, "/api/v1/missed", {{"flow", flow}},
                    {memberColumn("FLOW", "flow"), memberColumn("PLAN_TIME", "plan_time"),
                     memberColumn("REASON", "reason"), memberColumn("RECORDED", "recorded_at"),
-                    memberColumn("RUN", "run_id")},
+                    memberColumn("RUN", "run_id"), memberColumn("WHY", "reason_text")},
                    options);
+}
+
+int missedExplain(Session& session, const std::string& flow, const std::string& plan_time) {
+  const std::string query = webapi::queryString({{"flow", flow}, {"plan_time", plan_time}});
+  return explainAt(session, flow, plan_time, "/api/v1/missed/explain?" + query);
 }
 
 int missedRun(Session& session, const std::string& flow, const std::string& plan_time) {

@@ -21,6 +21,7 @@ int eventSend(Session& session, const EventSendOptions& options);
 int eventList(Session& session, const std::string& name, const PageOptions& options);
 int missedList(Session& session, const std::string& flow, const PageOptions& options);
 // Prints the id of the run.
+int missedExplain(Session& session, const std::string& flow, const std::string& plan_time);
 int missedRun(Session& session, const std::string& flow, const std::string& plan_time);
 
 }  // namespace baton::cli

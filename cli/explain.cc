@@ -5,7 +5,12 @@
 namespace baton::cli {
 
 int explain(Session& session, const char* noun, const std::string& path, const std::string& id) {
-  const auto explanation = session.api().get(path + "/explain");
+  return explainAt(session, noun, id, path + "/explain");
+}
+
+int explainAt(Session& session, const std::string& noun, const std::string& id,
+              const std::string& target) {
+  const auto explanation = session.api().get(target);
   if (!explanation.ok()) return session.fail(explanation.error());
   if (session.format() != Format::Table) {
     session.printObject(*explanation);

@@ -10,4 +10,8 @@ namespace baton::cli {
 // code.
 int explain(Session& session, const char* noun, const std::string& path, const std::string& id);
 
+// The same for an address that says itself what it is about.
+int explainAt(Session& session, const std::string& noun, const std::string& id,
+              const std::string& target);
+
 }  // namespace baton::cli

@@ -37,6 +37,7 @@ class FlowPorts final : public api::FlowPort, public api::RunPort, public api::E
   Result<api::Explanation> explainTask(TaskId id) override;
   Result<api::ListOf<MissedRecord>> missed(const std::string& flow, WallTime before,
                                            const std::string& before_key, uint32_t limit) override;
+  Result<api::Explanation> explainMissed(const std::string& flow, WallTime plan_time) override;
   void runMissed(std::string flow, WallTime plan_time, api::Request request,
                  api::Callback<RunRecord> done) override;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/model/missed_text.h"
 #include "webapi/task_json.h"
 
 namespace baton::webapi {
@@ -139,6 +140,7 @@ Json missedToJson(const MissedRecord& missed) {
   return {{"flow", missed.flow},
           {"plan_time", timeToJson(missed.plan_time)},
           {"reason", missed.reason},
+          {"reason_text", missedText(missed)},
           {"recorded_at", timeToJson(missed.recorded_at)},
           {"run_id", idOrNull(missed.run_id)}};
 }

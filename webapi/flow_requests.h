@@ -50,6 +50,8 @@ struct MissedRun {
   master::api::Request request;
 };
 Result<MissedRun> readMissedRun(const Call& call);
+// `flow` and `plan_time` as parameters.
+Result<MissedRun> readInstant(const net::HttpRequest& request);
 
 Result<master::api::EventSend> readEventSend(const Call& call);
 struct EventListQuery {

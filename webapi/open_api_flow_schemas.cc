@@ -172,6 +172,7 @@ constexpr std::string_view kFlowSchemas = R"json({
   "flow": {"$ref": "#/components/schemas/FlowName"},
   "plan_time": {"$ref": "#/components/schemas/Time"},
   "reason": {"type": "string", "examples": ["policy_none", "over_max"]},
+  "reason_text": {"type": "string"},
   "recorded_at": {"$ref": "#/components/schemas/Time"},
   "run_id": {"type": ["string", "null"], "description": "Run by hand afterwards."}}},
 "MissedRun": {"type": "object", "additionalProperties": false, "required": ["flow", "plan_time"],

@@ -59,6 +59,7 @@ void RunHandlers::bindTo(Router& router) {
   router.bind("explainRun", [this](const Call& call) { explainRun(call); });
   router.bind("explainTask", [this](const Call& call) { explainTask(call); });
   router.bind("listMissed", [this](const Call& call) { missed(call); });
+  router.bind("explainMissed", [this](const Call& call) { explainMissed(call); });
   router.bind("runMissed", [this](const Call& call) { runMissed(call); });
   const auto action = [&](std::string_view operation, RunCommand command) {
     router.bind(operation, [this, command](const Call& call) { order(call, command); });
@@ -126,6 +127,12 @@ void RunHandlers::missed(const Call& call) {
   for (const MissedRecord& record : view->items) items.push_back(missedToJson(record));
   const bool more = view->more && !view->items.empty();
   call.replyJson(pageToJson(std::move(items), more ? missedCursorAfter(view->items.back()) : ""));
+}
+
+void RunHandlers::explainMissed(const Call& call) {
+  const auto instant = readInstant(call.request());
+  if (!instant.ok()) return call.fail(instant.error());
+  replyExplanation(call, runs_.explainMissed(instant->flow, instant->plan_time));
 }
 
 void RunHandlers::runMissed(const Call& call) {

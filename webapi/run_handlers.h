@@ -21,6 +21,7 @@ class RunHandlers {
   void order(const Call& call, master::api::RunCommand command);
   void missed(const Call& call);
   void runMissed(const Call& call);
+  void explainMissed(const Call& call);
 
   master::api::RunPort& runs_;
 };

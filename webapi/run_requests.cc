@@ -180,6 +180,17 @@ Result<MissedRun> readMissedRun(const Call& call) {
   return run;
 }
 
+Result<MissedRun> readInstant(const net::HttpRequest& request) {
+  MissedRun instant;
+  QueryReader reader(request);
+  reader.text("flow", instant.flow).time("plan_time", instant.plan_time);
+  for (const char* name : {"flow", "plan_time"}) {
+    if (!reader.has(name)) reader.fail(name, "is missing");
+  }
+  RETURN_IF_ERROR(reader.finish());
+  return instant;
+}
+
 Result<EventSend> readEventSend(const Call& call) {
   EventSend event;
   ASSIGN_OR_RETURN(event.request, readRequest(call));

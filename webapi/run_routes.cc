@@ -30,6 +30,10 @@ constexpr std::array kMissedQuery{
     kRunPageLimit,
     kRunPageCursor,
 };
+constexpr std::array kInstantQuery{
+    QueryParam{"flow", R"({"type":"string"})", "Name of the flow."},
+    QueryParam{"plan_time", R"({"type":"string","format":"date-time"})", "The instant."},
+};
 constexpr std::array kEventQuery{
     QueryParam{"name", R"({"type":"string"})", "Name of the event."},
     kRunPageLimit,
@@ -95,6 +99,13 @@ constexpr std::array kRunRoutes{
               .summary = "Instants of schedules that were not run, and why; newest first.",
               .query = kMissedQuery,
               .answer_schema = "MissedList"},
+    RouteSpec{.operation = "explainMissed",
+              .method = "GET",
+              .pattern = "/api/v1/missed/explain",
+              .tag = "schedules",
+              .summary = "What became of an instant of a schedule, and why.",
+              .query = kInstantQuery,
+              .answer_schema = "Explanation"},
     RouteSpec{.operation = "runMissed",
               .method = "POST",
               .pattern = "/api/v1/missed/run",

@@ -233,6 +233,8 @@ class RunPort {
 
   virtual Result<ListOf<MissedRecord>> missed(const std::string& flow, WallTime before,
                                               const std::string& before_key, uint32_t limit) = 0;
+  // What became of an instant of a schedule. Errors: NotFound (the flow).
+  virtual Result<Explanation> explainMissed(const std::string& flow, WallTime plan_time) = 0;
   // Runs a missed instant by hand. Errors: NotFound, Conflict (it was run already).
   virtual void runMissed(std::string flow, WallTime plan_time, Request request,
                          Callback<RunRecord> done) = 0;

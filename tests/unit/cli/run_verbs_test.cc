@@ -223,9 +223,14 @@ TEST_F(RunVerbsTest, EventsAreSentAndListed) {
 TEST_F(RunVerbsTest, MissedInstantsAreListedAndRun) {
   cluster_.on("GET /api/v1/missed",
               R"({"items":[{"flow":"f","plan_time":"2026-11-28T02:00:00Z","reason":"over_max",)"
-              R"("run_id":null}],"next_cursor":null})");
+              R"("run_id":null,"reason_text":"why"}],"next_cursor":null})");
   EXPECT_EQ(cluster_.run({"missed", "list", "--flow", "f", "--no-header"}), 0);
-  EXPECT_EQ(cluster_.out.str(), "f  2026-11-28T02:00:00Z  over_max  -  -\n");
+  EXPECT_EQ(cluster_.out.str(), "f  2026-11-28T02:00:00Z  over_max  -  -  why\n");
+  cluster_.on("GET /api/v1/missed/explain", R"({"status":"missed","reasons":["over_max: why"]})");
+  EXPECT_EQ(cluster_.run({"missed", "explain", "f", "2026-11-28T02:00:00Z"}), 0);
+  EXPECT_EQ(cluster_.out.str(), "f 2026-11-28T02:00:00Z missed\n  over_max: why\n");
+  EXPECT_EQ(cluster_.requests().back().target,
+            "/api/v1/missed/explain?flow=f&plan_time=2026-11-28T02%3A00%3A00Z");
   cluster_.on("POST /api/v1/missed/run", {{201, R"({"id":"12"})"}, {409, "conflict"}});
   EXPECT_EQ(cluster_.run({"missed", "run", "f", "2026-11-28T02:00:00Z"}), 0);
   EXPECT_EQ(cluster_.out.str(), "12\n");

@@ -249,6 +249,37 @@ TEST_F(MasterPortsTest, NoMoreInstantsAreShownThanAreLeft) {
             "every 1h, from 2030-01-01T00:00:00Z, until 2030-01-02T00:00:00Z, once");
 }
 
+TEST_F(MasterPortsTest, AnInstantThatWasNotRunIsExplained) {
+  apply(
+      "{flow: f, schedule: {cron: '0 2 * * *', timezone: UTC, misfire: {max: 3}}, tasks: {a: "
+      "{noop: true}}}",
+      true);
+  MissedRecord missed;
+  missed.flow = "f";
+  missed.plan_time = *parseRfc3339("2020-01-01T02:00:00Z");
+  missed.recorded_at = missed.plan_time + Seconds(7200);
+  missed.reason = "over_max";
+  database_.direct().missed[{missed.plan_time, "f"}] = missed;
+  auto said = flows_.explainMissed("F", missed.plan_time);
+  ASSERT_TRUE(said.ok()) << said.status().text();
+  EXPECT_EQ(said->status, "missed");
+  EXPECT_EQ(said->reasons,
+            (std::vector<std::string>{
+                "over_max: nobody could begin it in time, and newer ones made up the number of "
+                "misfire.max; found 2h late",
+                "the misfire policy of version 1 is all, 3 at most, none older than 14d, oldest "
+                "first",
+                "`baton missed run f 2020-01-01T02:00:00Z` runs it now"}));
+  said = flows_.explainMissed("f", *parseRfc3339("2020-01-02T02:00:00Z"));
+  EXPECT_EQ(said->status, "none");
+  EXPECT_NE(said->reasons.at(0).find("offline then"), std::string::npos);
+  said = flows_.explainMissed("f", *parseRfc3339("2020-01-02T03:00:00Z"));
+  EXPECT_NE(said->reasons.at(0).find("has no such instant"), std::string::npos);
+  said = flows_.explainMissed("f", *parseRfc3339("2199-01-02T02:00:00Z"));
+  EXPECT_EQ(said->status, "to_come");
+  EXPECT_EQ(flows_.explainMissed("g", missed.plan_time).error().code(), ErrorCode::NotFound);
+}
+
 TEST_F(MasterPortsTest, LargeDefinitionsAreReadBehindATakeoverBeforeSomebodyNeedsThem) {
   // Aim: the dispatcher does not stand still for one when it is due.
   std::string large = "{flow: large, tasks: {";

@@ -137,6 +137,12 @@ class FakeRuns final : public master::api::RunPort {
   }
   Result<master::api::Explanation> explainRun(RunId id) override { return explain("run", id); }
   Result<master::api::Explanation> explainTask(TaskId id) override { return explain("task", id); }
+  Result<master::api::Explanation> explainMissed(const std::string& flow,
+                                                 WallTime plan_time) override {
+    if (fail) return *fail;
+    return master::api::Explanation{.status = flow + " " + formatRfc3339(plan_time),
+                                    .reasons = reasons};
+  }
   Result<master::api::ListOf<MissedRecord>> missed(const std::string& flow, WallTime before,
                                                    const std::string& before_key,
                                                    uint32_t limit) override {

@@ -229,6 +229,9 @@ TEST_F(RunApiTest, MissedInstantsAreListed) {
   EXPECT_EQ(page["items"][0], (Json{{"flow", "Nightly"},
                                     {"plan_time", "2026-11-28T02:00:00Z"},
                                     {"reason", "over_max"},
+                                    {"reason_text",
+                                     "nobody could begin it in time, and newer ones made up the "
+                                     "number of misfire.max; found 1d late"},
                                     {"recorded_at", "2026-11-29T02:00:00Z"},
                                     {"run_id", nullptr}}));
   const std::string cursor = page["next_cursor"];
@@ -239,6 +242,16 @@ TEST_F(RunApiTest, MissedInstantsAreListed) {
     expectProblem(get(std::string("/api/v1/missed?cursor=").append(wrong)), 400, "invalid_argument",
                   "cursor");
   }
+}
+
+// What became of an instant is asked for by flow and time.
+TEST_F(RunApiTest, AnInstantIsExplained) {
+  runs_.reasons = {"over_max: why"};
+  EXPECT_EQ(jsonOf(get("/api/v1/missed/explain?flow=nightly&plan_time=2026-11-28T02:00:00Z")),
+            (Json{{"status", "nightly 2026-11-28T02:00:00Z"}, {"reasons", {"over_max: why"}}}));
+  expectProblem(get("/api/v1/missed/explain?flow=nightly"), 400, "invalid_argument", "plan_time");
+  expectProblem(get("/api/v1/missed/explain?plan_time=2026-11-28T02:00:00Z"), 400,
+                "invalid_argument", "flow");
 }
 
 TEST_F(RunApiTest, AMissedInstantIsRunByHand) {
