@@ -371,6 +371,28 @@ void ActiveTerm::onChanged(Epoch epoch, uint64_t batch, const ChangeSet& changes
   environment_.watch.append(epoch, batch, changes);
 }
 
+Json ActiveTerm::flowsJson() const {
+  std::map<std::string, uint64_t> runs;
+  size_t in_places = 0;
+  size_t for_places = 0;
+  for (const auto& [id, run] : flows_.runs) ++runs[std::string(toString(run.record.state.status))];
+  for (const auto& [key, flow] : flows_.flows) {
+    in_places += flow.running.size();
+    for_places += flow.waiting.size();
+  }
+  return {{"known", flows_.flows.size()},
+          {"live_runs", runs},
+          {"runs_in_places", in_places},
+          {"runs_waiting_for_places", for_places},
+          {"sub_runs", flows_.sub_runs.size()},
+          {"backfills", flows_.backfills.size()},
+          {"event_waits", events_.waits()},
+          {"planner",
+           {{"planned", planner_.planned()},
+            {"behind", planner_.behind()},
+            {"lag_ms", planner_.lag().count() / 1000}}}};
+}
+
 std::string ActiveTerm::internalsJson() const {
   Json tasks = Json::object();
   for (size_t i = 0; i < live_.by_status.size(); ++i) {
@@ -396,6 +418,7 @@ std::string ActiveTerm::internalsJson() const {
                      {"batch", writer_.batchNumber()},
                      {"accepts_work", writer_.acceptsWork()}}},
                    {"callbacks_pending", callbacker_.pending()},
+                   {"flows", flowsJson()},
                    {"task_ids_in_hand", task_ids_.available()},
                    {"lost_check_suppressed_ms", suppressed.count() / 1000}});
 }

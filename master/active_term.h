@@ -154,6 +154,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   uint64_t liveRunsOf(const std::string& flow_key) const;
   std::string whyRunWaits(RunId id) const;
   std::string internalsJson() const;
+  Json flowsJson() const;  // Of runs and the planner.
   Json lanesJson() const;  // Of the queue.
   void refreshGauges();
 

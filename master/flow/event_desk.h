@@ -49,6 +49,7 @@ class EventDesk {
   // For people: "waits for flow fx-rates, task rates, plan times from … to before …: the newest,
   // run 12 of …, is FAILED". Empty: the task does not wait.
   std::string whyWaiting(TaskId task) const;
+  size_t waits() const { return waiting_.size(); }
   // Tells of each task that waits.
   template <typename Visit>
   void eachWait(const Visit& visit) const {

@@ -208,6 +208,22 @@ TEST_F(MasterPortsTest, RunsAndThePlannerAreInTheFigures) {
   expectMetric(R"(baton_planner_lag_seconds{cluster="test"} 0)");
 }
 
+TEST_F(MasterPortsTest, TheInternalsTellOfFlows) {
+  // Aim: whoever looks why nothing moves sees runs, places, waits and the planner.
+  apply("{flow: f, tasks: {a: {command: [x]}, e: {event: {name: n, key: k}}}}", false);
+  apply("{flow: n, schedule: {cron: '0 2 * * *', timezone: UTC}, tasks: {a: {noop: true}}}", true);
+  for (int i = 0; i < 2; ++i) trigger("f");
+  const auto text = ports_.internals();
+  ASSERT_TRUE(text.ok());
+  const Json flows = (*parseJson(*text))["flows"];
+  EXPECT_EQ(flows["known"], 2);
+  EXPECT_EQ(flows["live_runs"], (Json{{"RUNNING", 1}, {"WAITING", 1}}));
+  EXPECT_EQ(flows["runs_in_places"], 1);
+  EXPECT_EQ(flows["runs_waiting_for_places"], 1);
+  EXPECT_EQ(flows["event_waits"], 1);
+  EXPECT_EQ(flows["planner"]["planned"], 1);
+}
+
 TEST_F(MasterPortsTest, FlowsAreListedWithTheirSchedules) {
   // Aim: also those that nobody has needed since the takeover; who reads them for a list keeps
   // them.
