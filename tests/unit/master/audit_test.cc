@@ -222,7 +222,7 @@ TEST_F(AuditTest, OrdersAboutHostsSayWhatTheyChanged) {
     master::api::HostChange change;
     change.host = host;
     change.verb = verb;
-    change.labels = {labels.begin(), labels.end()};
+    change.labels = std::move(labels);
     change.request = requester();
     const auto done = ask<std::vector<master::api::HostView>>(
         [&](auto answer) { rig_->host_commands.change(change, answer); });
