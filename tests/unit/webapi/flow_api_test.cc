@@ -198,8 +198,9 @@ TEST_F(FlowApiTest, AWrongDefinitionIsRefusedWithAllErrors) {
       {"nightly", 3, 21, "tasks.a.timout", "is not a known key; did you mean timeout?", false},
       {"nightly", 4, 26, "tasks.b.needs", "\"c\" is no task of this flow", false}};
   for (const bool stored : {true, false}) {
-    const auto response = stored ? put("/api/v1/flows/nightly")
-                                 : sendText("POST", "/api/v1/flows/validate", kFlowText, "text/yaml");
+    const auto response = stored
+                              ? put("/api/v1/flows/nightly")
+                              : sendText("POST", "/api/v1/flows/validate", kFlowText, "text/yaml");
     expectProblem(response, 400, "invalid_definition");
     const Json problem = jsonOf(response);
     ASSERT_EQ(problem["errors"].size(), 2U);
