@@ -215,6 +215,10 @@ std::string defaultName(const TaskSpec& spec) {
 
 }  // namespace
 
+bool RetryPolicy::covers(FailureReason reason) const {
+  return isRetried(reason) || (reason == FailureReason::RunnerLost && on_lost);
+}
+
 Millis RetryPolicy::delayBefore(int64_t retry) const {
   const double scaled =
       static_cast<double>(delay.count()) * std::pow(backoff, static_cast<double>(retry - 1));

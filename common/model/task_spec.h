@@ -35,6 +35,8 @@ struct RetryPolicy {
   // Also when a runner is lost: its owner accepts that the lost copy may still run beside the next.
   bool on_lost = false;
 
+  // Whether a failure of that reason is tried again at all.
+  bool covers(FailureReason reason) const;
   // Delay before extra attempt number `retry` (1, 2, …).
   Millis delayBefore(int64_t retry) const;
   bool operator==(const RetryPolicy&) const = default;

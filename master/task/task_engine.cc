@@ -368,8 +368,7 @@ void TaskEngine::retryOrFail(Operation& operation, LiveTask& task, FailureReason
   task.state.reason = reason;
   task.state.reason_text = truncateUtf8(text, kReasonTextBytesMax);
   const RetryPolicy& retry = task.policy->retry;
-  const bool retried = isRetried(reason) || (reason == FailureReason::RunnerLost && retry.on_lost);
-  if (retried && task.state.retries_used < retry.max) {
+  if (retry.covers(reason) && task.state.retries_used < retry.max) {
     ++task.state.retries_used;
     task.state.not_before = context_.clock.wallNow() + retry.delayBefore(task.state.retries_used);
     move(operation, task, TaskEvent::FailedRetry);
