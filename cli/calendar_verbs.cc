@@ -229,8 +229,8 @@ int calendarApply(Surroundings& surroundings, Session& session,
 int calendarImport(Surroundings& surroundings, Session& session,
                    const CalendarImportOptions& options) {
   if (!isValidName(options.name)) {
-    return session.fail(Error::invalidArgument(
-        "NAME is \"{}\", expected 1 to 64 of A-Z a-z 0-9 . _ -", truncateUtf8(options.name, 80)));
+    return session.fail(Error::invalidArgument("NAME is \"{}\", expected {}",
+                                               truncateUtf8(options.name, 80), kNameRule));
   }
   const auto years = yearsOf(session, options);
   if (!years.ok()) return session.fail(years.error());

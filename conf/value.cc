@@ -15,7 +15,10 @@ Error mustBe(const std::string& value, std::string_view expectation) {
   return Error::invalidArgument("is {}, expected {}", value, expectation);
 }
 
+// As isValidName of common/model, which is above this module.
+constexpr std::string_view kPlainNames = "1 to 64 of A-Z a-z 0-9 . _ -, and not . or ..";
 bool isPlainName(std::string_view text) {
+  if (text == "." || text == "..") return false;
   return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';
@@ -90,7 +93,7 @@ Result<Value> readScalar(const Key& key, const RawValue& raw) {
     }
     case KeyType::Name:
       if (isPlainName(raw.text)) return value;
-      return mustBe(shown(raw.text), "a name of 1 to 64 of A-Z a-z 0-9 . _ -");
+      return mustBe(shown(raw.text), fmt::format("a name of {}", kPlainNames));
     case KeyType::File:
       if (raw.text.starts_with('/') && raw.text.size() < 4'096) return value;
       return mustBe(shown(raw.text), "an absolute path");
@@ -132,7 +135,7 @@ Result<Value> readLabels(const RawValue& raw) {
   Value value;
   for (const auto& [name, text] : raw.pairs) {
     if (!isPlainName(name) || !isPlainName(text)) {
-      return mustBe(shown(name + ": " + text), "names of 1 to 64 of A-Z a-z 0-9 . _ -");
+      return mustBe(shown(name + ": " + text), fmt::format("names of {}", kPlainNames));
     }
     // Workers announce by such labels which kinds of task they carry.
     if (name.starts_with("kind.")) {

@@ -30,8 +30,7 @@ bool readName(JsonReader& reader, std::string_view name, std::string& out) {
     out = std::move(text);
     return true;
   }
-  reader.fail(name, fmt::format("is \"{}\", expected 1 to 64 of A-Z a-z 0-9 . _ -",
-                                truncateUtf8(text, 80)));
+  reader.fail(name, fmt::format("is \"{}\", expected {}", truncateUtf8(text, 80), kNameRule));
   return false;
 }
 

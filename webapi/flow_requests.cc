@@ -98,10 +98,8 @@ std::string versionCursorAfter(const FlowVersionRecord& version) {
 Result<std::string> definitionNameOf(const Call& call) {
   const std::string& name = call.pathParam("name");
   if (isValidName(name)) return name;
-  return Error(
-      ErrorCode::InvalidArgument,
-      fmt::format("is \"{}\", expected 1 to 64 of A-Z a-z 0-9 . _ -", truncateUtf8(name, 80)),
-      "name");
+  return Error(ErrorCode::InvalidArgument,
+               fmt::format("is \"{}\", expected {}", truncateUtf8(name, 80), kNameRule), "name");
 }
 
 Result<FlowApply> readFlowApply(const Call& call) {

@@ -30,11 +30,12 @@ Result<std::string> readHostName(const Call& call) {
   const std::string& name = call.pathParam("host");
   // The database takes names that differ by blanks at their end for the same.
   const bool blank_ends = name.starts_with(' ') || name.ends_with(' ');
-  if (!name.empty() && !blank_ends && isOneLine(name) && utf8Length(name) <= kHostCharsMax) {
+  if (isPathPart(name) && !blank_ends && isOneLine(name) && utf8Length(name) <= kHostCharsMax) {
     return name;
   }
   return Error(ErrorCode::InvalidArgument,
-               fmt::format("is \"{}\", expected a worker id or host name of 1 to {} characters",
+               fmt::format("is \"{}\", expected a worker id or host name of 1 to {} characters, "
+                           "and not . or ..",
                            truncateUtf8(name, 40), kHostCharsMax),
                "host");
 }

@@ -34,7 +34,8 @@ inline constexpr std::string_view kKindAnnounced = "true";
 inline constexpr std::string_view kKindLabelRule =
     "names beginning with kind. are announced by workers themselves";
 
-inline constexpr std::string_view kGroupRule = "expected a name of 1 to 64 of A-Z a-z 0-9 . _ -";
+inline constexpr std::string_view kGroupRule =
+    "expected a name of 1 to 64 of A-Z a-z 0-9 . _ -, and not . or ..";
 
 // What is wrong with the name of an environment variable or parameter; empty: nothing.
 std::string_view wrongVariableName(std::string_view name);

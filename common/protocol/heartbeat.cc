@@ -97,6 +97,12 @@ void readIdentity(JsonReader& reader, HeartbeatRequest& request) {
       .integer("incarnation", incarnation, 0, INT64_MAX)
       .integer("seq", seq, 0, INT64_MAX)
       .integer("epoch", epoch, 0, INT64_MAX);
+  for (const auto& [field, name] :
+       {std::pair("worker_id", request.worker_id), std::pair("host", request.host)}) {
+    if (name.empty() || isPathPart(name)) continue;
+    reader.fail(field, fmt::format("is \"{}\", expected a name without /, and not . or ..",
+                                   truncateUtf8(name, 40)));
+  }
   if (reader.has("incarnation")) request.incarnation = static_cast<uint64_t>(incarnation);
   if (reader.has("seq")) request.seq = static_cast<uint64_t>(seq);
   request.epoch = static_cast<Epoch>(epoch);

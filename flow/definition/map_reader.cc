@@ -91,11 +91,11 @@ bool MapReader::text(std::string_view key, std::string& out, size_t chars_max) {
 }
 
 bool MapReader::name(std::string_view key, std::string& out) {
-  constexpr std::string_view kName = "a name of 1 to 64 of A-Z a-z 0-9 . _ -";
-  const YamlEntry* entry = scalar(key, kName);
+  const std::string name_rule = fmt::format("a name of {}", kNameRule);
+  const YamlEntry* entry = scalar(key, name_rule);
   if (entry == nullptr) return false;
   if (!isValidName(entry->value.text)) {
-    wrong(*entry, kName);
+    wrong(*entry, name_rule);
     return false;
   }
   out = entry->value.text;

@@ -59,7 +59,7 @@ class MapReader {
   const YamlEntry* take(std::string_view key);
 
   bool text(std::string_view key, std::string& out, size_t chars_max);
-  // A name of 1 to 64 of A-Z a-z 0-9 . _ -
+  // A name: see kNameRule.
   bool name(std::string_view key, std::string& out);
   bool boolean(std::string_view key, bool& out);
   bool integer(std::string_view key, int64_t& out, int64_t min, int64_t max);

@@ -66,7 +66,7 @@ class TaskReader {
   void read() {
     if (!isValidName(entry_.key)) {
       reading_.issues.error(entry_.mark, path_,
-                            "is no name for a task; expected 1 to 64 of A-Z a-z 0-9 . _ -");
+                            fmt::format("is no name for a task; expected {}", kNameRule));
     }
     node_.name = entry_.key;
     if (entry_.value.kind == YamlNode::Kind::Map) {

@@ -19,7 +19,7 @@ constexpr size_t kEventsUnderWayMax = 10'000;
 bool isEventName(std::string_view name) {
   return !name.empty() && name.size() <= kEventNameMax &&
          std::all_of(name.begin(), name.end(), [](char c) {
-           return isValidName({&c, 1});
+           return c == '.' || isValidName({&c, 1});
          });
 }
 

@@ -44,11 +44,11 @@ Status LimitCommands::check(const LimitRecord& row) {
     return wrong(fmt::format("is \"{}\", {}", truncateUtf8(row.name, 80), kGroupRule), "name");
   }
   if (row.kind != LimitKind::Cluster &&
-      (row.name.empty() || !isPlainText(row.name) || row.name.front() == ' ' ||
+      (!isPathPart(row.name) || !isPlainText(row.name) || row.name.front() == ' ' ||
        row.name.back() == ' ' || utf8Length(row.name) > kLimitNameCharsMax)) {
     // The database takes names that differ by blanks at their end for the same.
-    return wrong(fmt::format("is \"{}\", expected 1 to {} characters without control characters "
-                             "and without blanks at the ends",
+    return wrong(fmt::format("is \"{}\", expected 1 to {} characters without control characters, "
+                             "without / and without blanks at the ends, and not . or ..",
                              truncateUtf8(row.name, 80), kLimitNameCharsMax),
                  "name");
   }

@@ -197,8 +197,11 @@ TEST(IdsTest, NamesKeepToTheirCharacters) {
   EXPECT_TRUE(isValidName("host-a_1.b"));
   EXPECT_TRUE(isValidName("w:0", true));
   EXPECT_FALSE(isValidName("w:0"));
-  for (const std::string& text : {std::string(), std::string("a b"), std::string("a/b"),
-                                  std::string("ä"), std::string("a\n"), std::string(65, 'a')}) {
+  EXPECT_TRUE(isValidName(".a"));
+  EXPECT_TRUE(isValidName("..."));
+  for (const std::string& text :
+       {std::string(), std::string("a b"), std::string("a/b"), std::string("."), std::string(".."),
+        std::string("ä"), std::string("a\n"), std::string(65, 'a')}) {
     EXPECT_FALSE(isValidName(text, true)) << text;
   }
 }

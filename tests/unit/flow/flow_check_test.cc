@@ -21,6 +21,7 @@ TEST(FlowParserTest, NamesAreChecked) {
        "tasks.a.needs: names b twice"},
       {"flow: f\ntasks:\n  'a b': {noop: true}\n", "f.yaml:3:3: tasks.a b: is no name for a task"},
       {"flow: f\ntasks: {" + std::string(65, 'a') + ": {noop: true}}\n", "is no name for a task"},
+      {"flow: ..\ntasks: {a: {noop: true}}\n", "f.yaml:1:7: flow: is \"..\", expected a name of"},
       {"flow: a/b\ntasks: {a: {noop: true}}\n", "f.yaml:1:7: flow: is \"a/b\", expected a name of"},
       {"tasks: {a: {noop: true}}\n", "f.yaml:1:1: flow: is missing"},
       {"flow: f\n", "tasks: is missing"},

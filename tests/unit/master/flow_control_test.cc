@@ -71,6 +71,23 @@ class FlowControlTest : public MasterTest {
   std::map<std::string, ReplyRef> replies_;
 };
 
+// A name that a path swallows could be set and never be changed or taken away again.
+TEST_F(FlowControlTest, NamesThatNoPathCanHoldAreRefused) {
+  for (const LimitKind kind :
+       {LimitKind::Group, LimitKind::Flow, LimitKind::User, LimitKind::Host}) {
+    for (const char* name : {".", "..", "a/b", ""}) {
+      const auto view = change(What::Replace, {.kind = kind, .name = name, .max = 1});
+      ASSERT_FALSE(view.ok()) << toString(kind) << " \"" << name << "\"";
+      EXPECT_EQ(view.error().code(), ErrorCode::InvalidArgument);
+      EXPECT_EQ(view.error().field(), "name");
+    }
+    limit(kind, "...", 1);
+  }
+  EXPECT_FALSE(change(What::MinPriority,
+                      {.kind = LimitKind::Group, .name = "..", .min_priority = Priority::High})
+                   .ok());
+}
+
 TEST_F(FlowControlTest, AGroupRunsAsMuchAsItsLimitAndSaysWhatItWaitsFor) {
   // Aim: weights count, others are not held back, what ends lets the next on.
   group("g", 3);

@@ -51,6 +51,7 @@ TEST_F(HostApiTest, WrongRequestsAreRefused) {
                 "invalid_argument", "reason");
   expectProblem(post("/api/v1/hosts/" + longest + "/drain"), 400, "invalid_argument", "host");
   expectProblem(post("/api/v1/hosts/a%0Ab/drain"), 400, "invalid_argument", "host");
+  expectProblem(post("/api/v1/hosts/%2E%2E/drain"), 400, "invalid_argument", "host");
   expectProblem(post("/api/v1/hosts/w1/labels", R"({"labels":{}})"), 400, "invalid_argument",
                 "labels");
   expectProblem(post("/api/v1/hosts/w1/labels", R"({"labels":{"a":"no blanks"}})"), 400,
