@@ -90,6 +90,9 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   void orderRun(api::RunOrder order, api::Callback<RunRecord> done) {
     run_orders_.order(std::move(order), std::move(done));
   }
+  // These, too, may block for a while: see readAhead.
+  void setFlowOnline(std::string name, bool online, api::Request request,
+                     api::Callback<api::FlowView> done);
   void sendEvent(api::EventSend event, api::Callback<api::EventSent> done);
   void applyCalendar(api::CalendarApply request, flow::ParsedCalendar parsed,
                      api::Callback<api::CalendarApplied> done);
@@ -136,6 +139,11 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   // on the caller's thread, and kept. Not done in time: all are null.
   std::vector<std::shared_ptr<const FlowVersion>> newestVersions(
       const std::vector<std::string>& keys);
+
+  // Reads, on the caller's thread, what `unread` (asked on the dispatcher thread, again and again)
+  // names, until it names nothing: so that a command about many flows has nothing left to read.
+  // Errors: Overloaded (that takes too long; what was read is kept).
+  Status readAhead(const std::function<std::vector<std::string>()>& unread);
 
   void freeze();
   // False: the writer has halted, so that the memory is ahead of the database for good.

@@ -9,8 +9,10 @@ void ActiveTerm::applyFlow(api::FlowApply request, std::shared_ptr<FlowVersion> 
                            api::Callback<api::FlowApplied> done) {
   const Status fits = FlowCommands::checkStorable(request.text, database_writer_->rowBytesMax());
   if (!fits.ok()) return done(fits.error());
-  FlowComparison compared =
-      compareVersions(newestVersions({nameKey(version->spec.name)}).front(), version->spec);
+  const std::string key = nameKey(version->spec.name);
+  FlowComparison compared = compareVersions(newestVersions({key}).front(), version->spec);
+  const Status ahead = readAhead([&] { return events_.unreadBehind(key, version->spec); });
+  if (!ahead.ok()) return done(ahead.error());
   onFlows<api::FlowApplied>(
       [request = std::move(request), version = std::move(version), compared = std::move(compared),
        done](FlowCommands& flows) { flows.apply(request, version, compared, done); },
@@ -41,10 +43,24 @@ std::optional<flow::KnownFlows> ActiveTerm::knownFlows(
   return known;
 }
 
+void ActiveTerm::setFlowOnline(std::string name, bool online, api::Request request,
+                               api::Callback<api::FlowView> done) {
+  const std::string key = nameKey(name);
+  if (const auto version = online ? newestVersions({key}).front() : nullptr) {
+    const Status ahead = readAhead([&] { return events_.unreadBehind(key, version->spec); });
+    if (!ahead.ok()) return done(ahead.error());
+  }
+  onFlows<api::FlowView>([name = std::move(name), online, request = std::move(request), done](
+                             FlowCommands& flows) { flows.setOnline(name, online, request, done); },
+                         done);
+}
+
 void ActiveTerm::applyCalendar(api::CalendarApply request, flow::ParsedCalendar parsed,
                                api::Callback<api::CalendarApplied> done) {
   const Status fits = FlowCommands::checkStorable(request.text, database_writer_->rowBytesMax());
   if (!fits.ok()) return done(fits.error());
+  const Status ahead = readAhead([this] { return calendar_commands_.unreadFollowers(); });
+  if (!ahead.ok()) return done(ahead.error());
   const bool queued = dispatcher_.tryPost(
       [this, request = std::move(request), parsed = std::move(parsed), done]() mutable {
         calendar_commands_.apply(request, std::move(parsed), done);
@@ -54,6 +70,8 @@ void ActiveTerm::applyCalendar(api::CalendarApply request, flow::ParsedCalendar 
 
 void ActiveTerm::removeCalendar(std::string name, api::Request request,
                                 api::Callback<api::CalendarView> done) {
+  const Status ahead = readAhead([this] { return calendar_commands_.unreadFollowers(); });
+  if (!ahead.ok()) return done(ahead.error());
   const bool queued =
       dispatcher_.tryPost([this, name = std::move(name), request = std::move(request), done] {
         calendar_commands_.remove(name, request, done);

@@ -1,4 +1,5 @@
 // How other threads look at what the dispatcher thread owns.
+#include <algorithm>
 #include <condition_variable>
 #include <future>
 #include <mutex>
@@ -11,6 +12,8 @@ namespace {
 constexpr size_t kSliceBuckets = 5'000;  // Of a table of live things: a millisecond or so.
 // Longer definitions take milliseconds to be read.
 constexpr size_t kLargeText = 16 * 1024;
+// So long a request waits for definitions to be read.
+constexpr Micros kReadAheadMax = Seconds(5);
 
 }  // namespace
 
@@ -89,25 +92,49 @@ std::vector<std::shared_ptr<const FlowVersion>> ActiveTerm::newestVersions(
     Found& one = (*found)[i];
     if (one.version == nullptr && one.unread.text != nullptr) {
       auto read = readFlowVersion(one.unread.flow, one.unread.number, *one.unread.text);
-      if (!read.ok()) continue;  // Whoever needs it says so in the log.
-      one.version = std::move(*read);
-      dispatcher_.post(
-          [this, key = keys[i], version = one.version] { flows_.learn(key, version); });
+      if (read.ok()) one.version = *read;
+      dispatcher_.post([this, key = keys[i], number = one.unread.number, read = std::move(read)] {
+        flows_.learn(key, number, read);
+      });
     }
     versions[i] = one.version;
   }
   return versions;
 }
 
+Status ActiveTerm::readAhead(const std::function<std::vector<std::string>()>& unread) {
+  const BootTime until = environment_.clock.bootNow() + kReadAheadMax;
+  while (true) {
+    const auto keys = std::make_shared<std::vector<std::string>>();
+    if (!inspect([&unread, keys] { *keys = unread(); })) {
+      return Error(ErrorCode::Overloaded, "the master is busy; repeat in a moment");
+    }
+    if (keys->empty()) return {};
+    for (size_t i = 0; i < keys->size(); ++i) {
+      if (environment_.clock.bootNow() > until) {
+        return Error::make(ErrorCode::Overloaded,
+                           "{} definitions that this is about are still to be read since the "
+                           "takeover; repeat in a moment",
+                           keys->size() - i);
+      }
+      newestVersions({(*keys)[i]});
+    }
+  }
+}
+
 void ActiveTerm::readLargeFlows(std::stop_token stop) {
-  const auto keys = std::make_shared<std::vector<std::string>>();
-  const bool looked = inspect([this, keys] {
+  // The planner needs those first that are due first.
+  const auto found = std::make_shared<std::vector<std::pair<WallTime, std::string>>>();
+  const bool looked = inspect([this, found] {
     for (const auto& [key, flow] : flows_.flows) {
-      if (flow.text != nullptr && flow.text->size() > kLargeText) keys->push_back(key);
+      if (flow.text == nullptr || flow.text->size() <= kLargeText) continue;
+      const WallTime next_at = flow.record.next_at;
+      found->emplace_back(next_at == WallTime{} ? WallTime::max() : next_at, key);
     }
   });
   if (!looked) return;  // Whoever needs one reads it.
-  for (const std::string& key : *keys) {
+  std::sort(found->begin(), found->end());
+  for (const auto& [next_at, key] : *found) {
     if (stop.stop_requested()) return;
     newestVersions({key});
   }

@@ -88,9 +88,7 @@ void FlowPorts::setOnline(std::string name, bool online, api::Request request,
   done = answeredOnce<api::FlowView>(std::move(done));
   const auto term = master_.activeTerm();
   if (!term.ok()) return done(term.error());
-  (*term)->onFlows([name = std::move(name), online, request = std::move(request),
-                    done](FlowCommands& flows) { flows.setOnline(name, online, request, done); },
-                   done);
+  (*term)->setFlowOnline(std::move(name), online, std::move(request), std::move(done));
 }
 
 void FlowPorts::remove(std::string name, api::Request request, api::Callback<api::FlowView> done) {

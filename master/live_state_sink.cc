@@ -1,5 +1,7 @@
 #include "master/live_state_sink.h"
 
+#include <unordered_set>
+
 namespace baton::master {
 
 Status LiveStateSink::addTask(recover::RecoveredTask recovered) {
@@ -39,8 +41,41 @@ Status LiveStateSink::addFlow(dao::FlowRow row) {
 }
 
 Status LiveStateSink::addVersion(const FlowVersionRecord& version) {
-  ASSIGN_OR_RETURN(auto read, readFlowVersion(version.flow, version.version, version.text));
-  older_[{nameKey(version.flow), version.version}] = std::move(read);
+  unread_.push_back({.flow = version.flow,
+                     .number = version.version,
+                     .text = std::make_shared<const std::string>(version.text),
+                     .needed = true});
+  return {};
+}
+
+Status LiveStateSink::readDefinitions(std::span<const RunRecord> runs, uint32_t threads,
+                                      std::stop_token stop) {
+  std::unordered_set<std::string> live;
+  for (const RunRecord& run : runs) live.insert(nameKey(run.flow));
+  const size_t older = unread_.size();
+  std::vector<LiveFlow*> flows;
+  for (auto& [key, flow] : flows_.flows) {
+    if (flow.text == nullptr) continue;
+    flows.push_back(&flow);
+    unread_.push_back({.flow = flow.record.name,
+                       .number = flow.record.version,
+                       .text = flow.text,
+                       .needed = live.contains(key),
+                       .online = flow.record.online});
+  }
+  master::readDefinitions(unread_, threads, stop);
+  if (stop.stop_requested()) return Error(ErrorCode::Cancelled, "recovery was stopped");
+  for (size_t i = 0; i < older; ++i) {
+    FoundDefinition& found = unread_[i];
+    RETURN_IF_ERROR(found.read->status());
+    older_[{nameKey(found.flow), found.number}] = std::move(**found.read);
+  }
+  for (size_t i = 0; i < flows.size(); ++i) {
+    FoundDefinition& found = unread_[older + i];
+    flows[i]->names_calendar = found.names_calendar;
+    if (found.read) flows_.learn(flows[i]->record.key(), found.number, *found.read);
+  }
+  unread_.clear();
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "master/flow/definition_reader.h"
 #include "master/flow/flow_state.h"
 #include "master/flow/run_engine.h"
 #include "master/host/runner_registry.h"
@@ -44,6 +45,8 @@ class LiveStateSink final : public recover::RecoverySink {
   void addBackfill(const BackfillRecord& backfill) override {
     flows_.backfills[backfill.id].record = backfill;
   }
+  Status readDefinitions(std::span<const RunRecord> runs, uint32_t threads,
+                         std::stop_token stop) override;
   Status addRun(const RunRecord& run) override;
   Status addRunTask(const TaskRecord& task) override { return runs_.adoptTask(task); }
   Status finish() override;
@@ -56,6 +59,7 @@ class LiveStateSink final : public recover::RecoverySink {
   RunnerRegistry& registry_;
   Callbacker& callbacker_;
   LimitCommands& limits_;
+  std::vector<FoundDefinition> unread_;  // Versions of live runs that are not the newest.
   std::map<std::pair<std::string, uint32_t>, std::shared_ptr<const FlowVersion>> older_;
   std::vector<TaskId> unattempted_;  // Under way without an attempt: of a kind without a runner.
 };

@@ -140,6 +140,7 @@ Status RecoverService::takeFlows(Flows& flows, RecoverySink& sink, RecoveryCount
   RETURN_IF_ERROR(
       each(flows.older, [&](FlowVersionRecord& version) { return sink.addVersion(version); }));
   for (const BackfillRecord& backfill : flows.backfills) sink.addBackfill(backfill);
+  RETURN_IF_ERROR(sink.readDefinitions(flows.runs, threads_, stop));
   return each(flows.runs, [&](RunRecord& run) { return sink.addRun(run); });
 }
 

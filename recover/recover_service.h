@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -41,6 +42,10 @@ class RecoverySink {
   // A version that live runs have and that is not the newest of its flow.
   virtual Status addVersion(const FlowVersionRecord& version) = 0;
   virtual void addBackfill(const BackfillRecord& backfill) = 0;
+  // Flows and versions have come: what is needed of them is to be read, on up to `threads` threads.
+  // `runs` come next. Errors: Corrupt, Cancelled.
+  virtual Status readDefinitions(std::span<const RunRecord> runs, uint32_t threads,
+                                 std::stop_token stop) = 0;
   virtual Status addRun(const RunRecord& run) = 0;
   // A task of a live run, ended ones included.
   virtual Status addRunTask(const TaskRecord& task) = 0;
@@ -76,8 +81,7 @@ class RecoverService {
   Status readSpecs(Range& range);
   Status takeTasks(Range& range, RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
   static Status readFlows(Flows& flows, std::stop_token stop);
-  static Status takeFlows(Flows& flows, RecoverySink& sink, RecoveryCounts& counts,
-                          std::stop_token stop);
+  Status takeFlows(Flows& flows, RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
   Status takeRunTasks(RecoverySink& sink, std::stop_token stop);
   Status takeCallbacks(RecoverySink& sink, RecoveryCounts& counts, std::stop_token stop);
 

@@ -11,11 +11,6 @@ namespace {
 constexpr size_t kCalendarsMax = 1'000;
 constexpr size_t kFollowersShown = 5;
 
-// A definition that names a calendar has the word in it, as it stands or with an escape.
-bool mayNameCalendar(const std::string& text) {
-  return text.find("calendar") != std::string::npos || text.find('\\') != std::string::npos;
-}
-
 }  // namespace
 
 api::CalendarView viewOfCalendar(const CalendarRecord& record, const flow::CalendarSpec& spec) {
@@ -36,11 +31,19 @@ Status CalendarCommands::admissible() const {
   return context_.writer.acceptance();
 }
 
+std::vector<std::string> CalendarCommands::unreadFollowers() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, flow] : flows_.flows) {
+    if (flow.text != nullptr && flow.names_calendar) keys.push_back(key);
+  }
+  return keys;
+}
+
 std::vector<LiveFlow*> CalendarCommands::followersOf(const std::string& key) {
   std::vector<LiveFlow*> followers;
   for (auto& [flow_key, flow] : flows_.flows) {
     if (flow.record.deleted) continue;
-    if (flow.newest == nullptr && (flow.text == nullptr || !mayNameCalendar(*flow.text))) continue;
+    if (flow.newest == nullptr && !flow.names_calendar) continue;
     const auto version = flows_.newestOf(flow);
     if (version == nullptr || !version->spec.schedule) continue;
     if (nameKey(version->spec.schedule->calendar) == key) followers.push_back(&flow);

@@ -31,13 +31,16 @@ class CalendarCommands {
   void remove(const std::string& name, const api::Request& request,
               const api::Callback<api::CalendarView>& done);
 
+  // Flows whose definitions have to be read before it is known whether they follow a calendar. Who
+  // has them read before apply and remove (ActiveTerm does) keeps the dispatcher from doing so.
+  std::vector<std::string> unreadFollowers() const;
+
   void open() { open_ = true; }
   void close() { open_ = false; }
 
  private:
   Status admissible() const;
-  // The flows that follow the calendar now. Definitions that nobody needed yet are read if their
-  // text may name one.
+  // The flows that follow the calendar now.
   std::vector<LiveFlow*> followersOf(const std::string& key);
   Result<api::CalendarApplied> apply(Operation& operation, const api::CalendarApply& request,
                                      flow::ParsedCalendar& parsed);

@@ -70,6 +70,9 @@ class EventDesk {
   // Whether a flow may be defined so: nothing that follows from its run (sub-flows, and flows whose
   // triggers are met) may begin it again. Errors: InvalidArgument (names the path).
   Status checkTriggers(const std::string& flow_key, const flow::FlowSpec& spec);
+  // Flows whose definitions it would have to read for that, as far as that is known before they are
+  // read.
+  std::vector<std::string> unreadBehind(const std::string& flow_key, const flow::FlowSpec& spec);
 
   // Until opened no wait is looked up and nothing is accepted. Before anything ends.
   void open();
@@ -119,6 +122,12 @@ class EventDesk {
             WallTime plan_time, const flow::ParamMap& params);
   void begin(Operation& operation, const std::string& key, const std::string& trigger_key,
              WallTime plan_time, const flow::ParamMap& params);
+  // What follows from a run of the flow, if it is as `spec` says: each flow with the one that
+  // begins it. The flow itself is in it if it follows, too; then the look ends. Definitions that
+  // nobody has read are read, or put into `unread` and not followed.
+  using Following = std::map<std::string, std::string>;
+  Following follow(const std::string& flow_key, const flow::FlowSpec& spec,
+                   std::vector<std::string>* unread);
   // Whether the flow's end meets its own trigger, over other flows' triggers or not.
   bool triggersItself(const std::string& flow_key);
 
@@ -139,7 +148,7 @@ class EventDesk {
   std::unordered_map<std::string, Awaited> awaited_;  // By flow; one for each that ever ended.
   std::map<EventKey, Sending> sending_;
   // Flows by what begins them, and the other way round.
-  std::unordered_map<std::string, std::set<std::string>> triggered_;
+  std::map<std::string, std::set<std::string>> triggered_;
   std::unordered_map<std::string, std::string> trigger_of_;
 };
 

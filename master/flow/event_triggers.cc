@@ -6,15 +6,6 @@
 #include "master/flow/event_desk.h"
 
 namespace baton::master {
-namespace {
-
-// False: the text, unread so far, has no trigger, however its keys are written.
-bool mayHaveTrigger(const std::string& text) {
-  return text.find("trigger") != text.npos || text.find("\\x") != text.npos ||
-         text.find("\\u") != text.npos || text.find("\\U") != text.npos;
-}
-
-}  // namespace
 
 std::string EventDesk::firedByEnd(const std::string& flow_key, const std::string& task) {
   return "flow\n" + flow_key + '\n' + task;
@@ -23,10 +14,10 @@ std::string EventDesk::firedByEnd(const std::string& flow_key, const std::string
 std::string EventDesk::firedByEvent(const std::string& name) { return "event\n" + name; }
 
 void EventDesk::index(LiveFlow& flow) {
-  if (!flow.record.online || flow.record.deleted) return;
-  if (flow.newest == nullptr && (flow.text == nullptr || !mayHaveTrigger(*flow.text))) return;
-  const auto version = flows_.newestOf(flow);
-  if (version == nullptr || !version->spec.trigger) return;
+  // What nobody has read yet has no trigger: see readDefinitions.
+  if (!flow.record.online || flow.record.deleted || flow.newest == nullptr) return;
+  const auto version = flow.newest;
+  if (!version->spec.trigger) return;
   const flow::EventSource& trigger = *version->spec.trigger;
   const std::string source = trigger.flow.empty() ? firedByEvent(trigger.name)
                                                   : firedByEnd(nameKey(trigger.flow), trigger.task);
@@ -78,20 +69,18 @@ bool EventDesk::triggersItself(const std::string& flow_key) {
   std::set<std::string> seen;
   std::string at = flow_key;
   while (seen.insert(at).second) {
-    LiveFlow* flow = flows_.findFlow(at);
-    if (flow == nullptr || !flow->record.online) return false;
-    const auto version = flows_.newestOf(*flow);
-    if (version == nullptr || !version->spec.trigger) return false;
-    at = nameKey(version->spec.trigger->flow);
+    const LiveFlow* flow = flows_.findFlow(at);
+    if (flow == nullptr || !flow->record.online || flow->newest == nullptr) return false;
+    if (!flow->newest->spec.trigger) return false;
+    at = nameKey(flow->newest->spec.trigger->flow);
     if (at == flow_key) return true;
   }
   return false;  // A circle further up is the business of the flows in it.
 }
 
-Status EventDesk::checkTriggers(const std::string& flow_key, const flow::FlowSpec& spec) {
-  // What follows from a run, breadth first: each flow with the one that begins it. The flow itself
-  // is in it once it follows; its trigger counts as it is to be.
-  std::map<std::string, std::string> begun_by;
+EventDesk::Following EventDesk::follow(const std::string& flow_key, const flow::FlowSpec& spec,
+                                       std::vector<std::string>* unread) {
+  Following begun_by;
   std::deque<std::string> todo{flow_key};
   const bool by_end = spec.trigger && !spec.trigger->flow.empty();
   const std::string own =
@@ -99,27 +88,54 @@ Status EventDesk::checkTriggers(const std::string& flow_key, const flow::FlowSpe
   const auto reach = [&](const std::string& from, const std::string& to) {
     if (begun_by.emplace(to, from).second && to != flow_key) todo.push_back(to);
   };
-  const auto reachFired = [&](const std::string& from, const std::string& source) {
-    if (source == own) reach(from, flow_key);
-    const auto fired = triggered_.find(source);
-    if (fired == triggered_.end()) return;
-    for (const std::string& to : fired->second) {
-      if (to != flow_key) reach(from, to);
+  // `has` says whether the flow has such a task.
+  const auto reachFired = [&](const std::string& from, const auto& has) {
+    const std::string ends =
+        firedByEnd(from, {});  // Of the flow; those of its tasks begin with it.
+    const auto fires = [&](const std::string& source) {
+      return source == ends || has(source.substr(ends.size()));
+    };
+    if (own.starts_with(ends) && fires(own)) reach(from, flow_key);
+    for (auto fired = triggered_.lower_bound(ends);
+         fired != triggered_.end() && fired->first.starts_with(ends); ++fired) {
+      if (!fires(fired->first)) continue;
+      for (const std::string& to : fired->second) {
+        if (to != flow_key) reach(from, to);
+      }
     }
   };
-  while (!todo.empty() && !begun_by.contains(flow_key)) {
-    const std::string at = std::move(todo.front());
-    todo.pop_front();
-    LiveFlow* flow = at == flow_key ? nullptr : flows_.findFlow(at);
-    const auto version = flow == nullptr ? nullptr : flows_.newestOf(*flow);
-    reachFired(at, firedByEnd(at, {}));
-    if (at != flow_key && version == nullptr) continue;
-    for (const flow::TaskNode& task : at == flow_key ? spec.tasks : version->spec.tasks) {
-      if (task.kind == "flow") reach(at, nameKey(task.flow));
-      reachFired(at, firedByEnd(at, task.name));
-    }
+  reachFired(flow_key, [&](const std::string& task) { return spec.find(task) != nullptr; });
+  for (const flow::TaskNode& task : spec.tasks) {
+    if (task.kind == "flow") reach(flow_key, nameKey(task.flow));
   }
+  for (todo.pop_front(); !todo.empty() && !begun_by.contains(flow_key); todo.pop_front()) {
+    const std::string at = todo.front();
+    LiveFlow* flow = flows_.findFlow(at);
+    if (flow != nullptr && flow->text != nullptr && unread != nullptr) {
+      unread->push_back(at);
+      flow = nullptr;
+    }
+    const auto version = flow == nullptr ? nullptr : flows_.newestOf(*flow);
+    reachFired(at, [&](const std::string& task) {
+      return version != nullptr && version->find(task).has_value();
+    });
+    if (version == nullptr) continue;
+    for (const std::string& part : version->parts) reach(at, part);
+  }
+  return begun_by;
+}
+
+std::vector<std::string> EventDesk::unreadBehind(const std::string& flow_key,
+                                                 const flow::FlowSpec& spec) {
+  std::vector<std::string> unread;
+  follow(flow_key, spec, &unread);
+  return unread;
+}
+
+Status EventDesk::checkTriggers(const std::string& flow_key, const flow::FlowSpec& spec) {
+  const Following begun_by = follow(flow_key, spec, nullptr);
   if (!begun_by.contains(flow_key)) return {};
+  const bool by_end = spec.trigger && !spec.trigger->flow.empty();
   std::vector<std::string> path{flow_key};
   for (std::string at = begun_by.at(flow_key); at != flow_key; at = begun_by.at(at)) {
     path.push_back(at);

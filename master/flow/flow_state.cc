@@ -1,10 +1,21 @@
 #include "master/flow/flow_state.h"
 
-#include <utility>
-
 #include "common/base/log.h"
 
 namespace baton::master {
+namespace {
+
+void takeRead(LiveFlow& flow, const Result<std::shared_ptr<const FlowVersion>>& read) {
+  flow.text = nullptr;
+  if (read.ok()) {
+    flow.newest = *read;
+  } else {
+    logError("flow_unreadable", field("flow", flow.record.name),
+             field("error", read.error().message()));
+  }
+}
+
+}  // namespace
 
 RunClass classOf(const RunRecord& record) {
   if (record.state.reruns > 0) return RunClass::Current;
@@ -14,14 +25,8 @@ RunClass classOf(const RunRecord& record) {
 
 std::shared_ptr<const FlowVersion> FlowState::newestOf(LiveFlow& flow) {
   if (flow.newest == nullptr && flow.text != nullptr) {
-    const auto text = std::exchange(flow.text, nullptr);
-    auto read = readFlowVersion(flow.record.name, flow.record.version, *text);
-    if (!read.ok()) {
-      logError("flow_unreadable", field("flow", flow.record.name),
-               field("error", read.error().message()));
-      return nullptr;
-    }
-    flow.newest = std::move(*read);
+    bytes_read += flow.text->size();
+    takeRead(flow, readFlowVersion(flow.record.name, flow.record.version, *flow.text));
   }
   if (flow.newest != nullptr && flow.newest->spec.schedule && !flow.recurrence) {
     const std::string& name = flow.newest->spec.schedule->calendar;
@@ -38,11 +43,11 @@ std::shared_ptr<const FlowVersion> FlowState::newestOf(LiveFlow& flow) {
   return flow.newest;
 }
 
-void FlowState::learn(const std::string& key, std::shared_ptr<const FlowVersion> version) {
+void FlowState::learn(const std::string& key, uint32_t number,
+                      const Result<std::shared_ptr<const FlowVersion>>& read) {
   LiveFlow* flow = findFlow(key);
-  if (flow == nullptr || flow->text == nullptr || flow->record.version != version->number) return;
-  flow->text = nullptr;
-  flow->newest = std::move(version);
+  if (flow == nullptr || flow->text == nullptr || flow->record.version != number) return;
+  takeRead(*flow, read);
 }
 
 }  // namespace baton::master

@@ -31,7 +31,17 @@ struct LiveRun {
   flow::ParamMap params;                      // Of the start.
   flow::OutputMap outputs;                    // Of tasks that ended well.
   uint32_t timer_generation = 0;              // Timers of older generations are void.
-  std::vector<RunProgress::Reached> reached;  // By node; between recovery and carrying on.
+  std::vector<RunProgress::Reached> reached;  // By node; while recovery reads.
+  // Of a run that recovery read: what follows from how its tasks stood, still to be done.
+  std::optional<RunEffects> owed;
+  // The run at the top of the tree that it is a part of; 0: it is a part of none.
+  RunId root = 0;
+};
+
+// What the runs of one tree that have not ended take up, its root left out.
+struct TreeSize {
+  size_t tasks = 0;
+  size_t param_bytes = 0;
 };
 
 // What is due now goes before what makes up for missed instants, and that before backfills.
@@ -49,6 +59,7 @@ struct LiveFlow {
       newest;  // Null: deleted, or not needed yet (FlowState::newestOf).
   std::shared_ptr<const std::string>
       text;                              // Of the newest version, until it was needed; else null.
+  bool names_calendar = true;            // False: the text, unread so far, names none.
   std::optional<Recurrence> recurrence;  // If it has a schedule and its calendar is known; set
                                          // with `newest`.
   bool planned = false;                  // next_at was found in this term.
@@ -71,16 +82,19 @@ struct FlowState {
   std::unordered_map<uint64_t, LiveBackfill> backfills;
 
   std::unordered_map<TaskId, RunId> sub_runs;  // By the task that they are.
+  std::unordered_map<RunId, TreeSize> trees;   // By root; of those with parts.
 
   // The newest version of a flow, read at the first need: a takeover with 100,000 flows must not
   // wait for that. Null: deleted, or it can't be read any more (told in the log once).
   std::shared_ptr<const FlowVersion> newestOf(LiveFlow& flow);
+  size_t bytes_read = 0;   // So far, by newestOf: a turn may only read so much.
   CalendarBook calendars;  // For recurrences.
   // A clock that was ahead has begun or passed over instants up to here; the database knows which.
   // In the past: of no meaning.
   WallTime dealt_until{};
   // The same in two steps, so that another thread can read it: what to read (the text is null if
-  // there is nothing to be read), and what came of it. Dropped if the flow has changed meanwhile.
+  // there is nothing to be read), and what came of it (an error is told in the log). Dropped if the
+  // flow has changed meanwhile.
   struct Unread {
     std::string flow;
     uint32_t number = 0;
@@ -89,7 +103,8 @@ struct FlowState {
   static Unread unreadOf(const LiveFlow& flow) {
     return {flow.record.name, flow.record.version, flow.text};
   }
-  void learn(const std::string& key, std::shared_ptr<const FlowVersion> version);
+  void learn(const std::string& key, uint32_t number,
+             const Result<std::shared_ptr<const FlowVersion>>& read);
 
   LiveFlow* findFlow(const std::string& key) {
     const auto it = flows.find(key);

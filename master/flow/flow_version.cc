@@ -38,6 +38,7 @@ std::shared_ptr<FlowVersion> makeFlowVersion(uint32_t number, flow::FlowSpec spe
   for (NodeIndex i = 0; i < spec.tasks.size(); ++i) {
     const flow::TaskNode& task = spec.tasks[i];
     graph[i].disabled = task.disabled;
+    if (task.kind == "flow") version->parts.insert(nameKey(task.flow));
     for (const auto& [upstream, on] : task.needs) {
       graph[i].needs.push_back({version->nodes.at(upstream), needKindOf(on)});
     }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,7 @@ struct FlowVersion {
   std::shared_ptr<const FlowGraph> graph;            // Node i is spec.tasks[i].
   std::vector<std::optional<flow::Condition>> when;  // By node.
   std::unordered_map<std::string, NodeIndex> nodes;  // By name.
+  std::set<std::string> parts;                       // Keys of the flows that its tasks are.
 
   std::optional<NodeIndex> find(std::string_view task) const;
 };

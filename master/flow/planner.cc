@@ -17,6 +17,8 @@ constexpr Micros kSleepMax = Seconds(30);
 constexpr Micros kStepTolerated = Millis(500);
 
 constexpr size_t kDuePerTurn = 200;
+// Of definitions that nobody has needed since the takeover.
+constexpr size_t kBytesReadPerTurn = 256 * 1024;
 constexpr size_t kGapFlowsPerTurn = 50;
 constexpr size_t kGapRunsPerTurn = 50;
 constexpr size_t kGapRowsPerTurn = 2'000;
@@ -45,6 +47,8 @@ bool Planner::read(LiveFlow& flow) {
   logError("flow_not_planned", field("flow", flow.record.name));
   return false;
 }
+
+bool Planner::hasReadEnough() const { return flows_.bytes_read - read_before_ > kBytesReadPerTurn; }
 
 WallTime Planner::nextOf(const LiveFlow& flow) const {
   const int64_t count = countOf(flow);
@@ -206,6 +210,7 @@ void Planner::look() {
   }
   const WallTime now = context_.clock.wallNow();
   noticeGap(now);
+  read_before_ = flows_.bytes_read;
   const bool backlog_first = mutant("compensation_before_current") && !gaps_.empty();
   const bool all_begun = !backlog_first && beginDue(now);
   if (all_begun || backlog_first) compensate();
@@ -220,7 +225,7 @@ void Planner::look() {
 
 bool Planner::beginDue(WallTime now) {
   for (size_t taken = 0; !due_.empty() && due_.begin()->first <= now; ++taken) {
-    if (taken == kDuePerTurn) return false;
+    if (taken == kDuePerTurn || hasReadEnough()) return false;
     LiveFlow* flow = flows_.findFlow(due_.begin()->second);
     CHECK(flow != nullptr);
     take(*flow);
@@ -349,6 +354,7 @@ void Planner::compensate() {
   Slice done;
   for (size_t flows = 0; flows < kGapFlowsPerTurn && !gaps_.empty(); ++flows) {
     if (done.runs >= kGapRunsPerTurn || done.missed >= kGapRowsPerTurn) return;
+    if (hasReadEnough()) return;
     auto next = gaps_.upper_bound(last_compensated_);
     if (next == gaps_.end()) next = gaps_.begin();
     last_compensated_ = *next;

@@ -67,6 +67,7 @@ class Planner {
 
   // False: its schedule can't be followed; the flow keeps its row and is left alone.
   bool read(LiveFlow& flow);
+  bool hasReadEnough() const;  // For one turn.
   void enter(const LiveFlow& flow);
   void leave(const LiveFlow& flow);
   WallTime nextOf(const LiveFlow& flow) const;  // Zero: none.
@@ -123,6 +124,7 @@ class Planner {
   bool ahead_readable_ = true;    // All that was begun before the clock went back is durable.
   std::set<std::string> unread_;  // Flows that wait for that.
 
+  size_t read_before_ = 0;  // Bytes of definitions, before this turn.
   bool open_ = false;
   bool refused_ = false;     // The database took nothing when it was last looked.
   WallTime watched_from_{};  // Instants from here on pass under our eyes.

@@ -64,7 +64,8 @@ Result<NodeIndex> namedNode(const api::RunOrder& order, const LiveRun& run) {
 struct RunOrders::Rows {
   RunRecord run;
   std::vector<TaskRecord> tasks;
-  std::string text;  // Of its version.
+  Result<std::shared_ptr<const FlowVersion>> version =
+      Error(ErrorCode::Corrupt, "the version of its flow is gone");
   BootTime read_at{};
 };
 
@@ -94,7 +95,9 @@ void RunOrders::read(api::RunOrder order, int tries, api::Callback<RunRecord> do
       rows->tasks = std::move(*tasks);
       auto version = reader.flowVersion(nameKey(rows->run.flow), rows->run.version);
       if (!version.ok()) return done(version.error());
-      if (version->has_value()) rows->text = std::move((*version)->text);
+      if (version->has_value()) {
+        rows->version = readFlowVersion(rows->run.flow, rows->run.version, (*version)->text);
+      }
     }
     const bool queued = context_.dispatcher.tryPost(
         [this, order = std::move(order), rows, tries, done] { decide(order, *rows, tries, done); });
@@ -160,8 +163,8 @@ Result<LiveRun*> RunOrders::find(const api::RunOrder& order, const Rows& rows, b
   if (flow == nullptr || flow->record.deleted) {
     return Error::conflict("flow {} was deleted: its runs can't run again", rows.run.flow);
   }
-  ASSIGN_OR_RETURN(auto version, readFlowVersion(rows.run.flow, rows.run.version, rows.text));
-  ASSIGN_OR_RETURN(LiveRun * run, runs_.revive(rows.run, std::move(version), rows.tasks));
+  if (!rows.version.ok()) return rows.version.error();
+  ASSIGN_OR_RETURN(LiveRun * run, runs_.revive(rows.run, *rows.version, rows.tasks));
   revived = true;
   return run;
 }

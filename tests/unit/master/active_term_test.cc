@@ -81,6 +81,71 @@ TEST_F(ActiveTermTest, TakesASubmissionAndMakesItDurable) {
   EXPECT_FALSE(term->open());
 }
 
+// What an order is about is read before the dispatcher decides.
+TEST_F(ActiveTermTest, OrdersAboutManyFlowsFindTheirDefinitionsRead) {
+  using master::api::CalendarApplied;
+  using master::api::FlowApplied;
+  using master::api::FlowView;
+  const auto wait = [&](const auto& ask) {
+    const auto promise = std::make_shared<std::promise<Status>>();
+    auto answer = promise->get_future();
+    ask([promise](const auto& result) { promise->set_value(result.status()); });
+    EXPECT_TRUE(answered(answer, kTermLimit));
+    return answer.get();
+  };
+  const auto apply = [&](master::ActiveTerm& term, const std::string& text) {
+    master::api::FlowApply request;
+    request.text = text;
+    const auto parsed = flow::parseFlow("test", text);
+    auto version = master::makeFlowVersion(0, *parsed.flow);
+    return wait([&](auto done) {
+      term.applyFlow(request, version, [done](const Result<FlowApplied>& result) { done(result); });
+    });
+  };
+  size_t followers = 0;
+  const auto applyCalendar = [&](master::ActiveTerm& term, const std::string& text) {
+    master::api::CalendarApply request;
+    request.text = text;
+    return wait([&](auto done) {
+      term.applyCalendar(request, flow::parseCalendar("test", text),
+                         [&followers, done](const Result<CalendarApplied>& result) {
+                           followers = result.ok() ? result->flows : 0;
+                           done(result);
+                         });
+    });
+  };
+  {
+    const auto term = make();
+    ASSERT_TRUE(term->start().ok());
+    ASSERT_TRUE(applyCalendar(*term, "{calendar: De}").ok());
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_TRUE(apply(*term, fmt::format("{{flow: f{}, schedule: {{cron: '0 2 * * *', timezone: "
+                                           "UTC, calendar: De}}, tasks: {{a: {{noop: true}}}}}}",
+                                           i))
+                      .ok());
+    }
+    ASSERT_TRUE(apply(*term, "{flow: part, tasks: {s: {flow: f0}}}").ok());
+    term->stop();
+  }
+  database_.rule(database_.epoch() + 1);
+  const auto term = make();
+  ASSERT_TRUE(term->start().ok());
+  EXPECT_TRUE(applyCalendar(*term, "{calendar: De, holidays: [2026-01-01]}").ok());
+  EXPECT_EQ(followers, 5U);
+  EXPECT_TRUE(wait([&](auto done) {
+                term->setFlowOnline("f1", true, {},
+                                    [done](const Result<FlowView>& result) { done(result); });
+              }).ok());
+  EXPECT_EQ(apply(*term, "{flow: n, trigger: {event: {flow: f0}}, tasks: {s: {flow: part}}}")
+                .error()
+                .code(),
+            ErrorCode::InvalidArgument);
+  size_t read_by_dispatcher = 1;
+  EXPECT_TRUE(term->inspect([&] { read_by_dispatcher = term->flows().bytes_read; }));
+  EXPECT_EQ(read_by_dispatcher, 0U);
+  term->stop();
+}
+
 // A freeze that falls into the start holds until the resume that follows the promotion; then the
 // term works.
 TEST_F(ActiveTermTest, FreezeDuringTheStartHoldsUntilTheResume) {

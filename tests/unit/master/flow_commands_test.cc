@@ -88,7 +88,7 @@ TEST_F(FlowCommandsTest, AComparisonCountsOnlyAgainstTheNewestVersion) {
   EXPECT_EQ(back->flow.record.version, 3U);
   EXPECT_EQ(back->changes.size(), 2U);
   // What was read from an older text does not come back either.
-  rig_->flows.learn("f", second);
+  rig_->flows.learn("f", second->number, second);
   EXPECT_EQ(rig_->flows.flows.at("f").newest->number, 3U);
 }
 

@@ -40,6 +40,9 @@ class Sink final : public RecoverySink {
   void addBackfill(const BackfillRecord& backfill) override {
     (void)note(fmt::format("backfill {}", backfill.id));
   }
+  Status readDefinitions(std::span<const RunRecord>, uint32_t, std::stop_token) override {
+    return {};
+  }
   Status addRun(const RunRecord& run) override { return note(fmt::format("run {}", run.state.id)); }
   Status addRunTask(const TaskRecord& task) override {
     return note(fmt::format("task {} of run {}", task.state.id, task.run_id));
