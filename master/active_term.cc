@@ -202,6 +202,7 @@ void ActiveTerm::closeFlows() {
   flow_commands_.close();
   calendar_commands_.close();
   planner_.close();
+  runs_.close();
   events_.close();
 }
 

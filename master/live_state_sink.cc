@@ -95,6 +95,7 @@ Status LiveStateSink::addRun(const RunRecord& run) {
 }
 
 Status LiveStateSink::finish() {
+  runs_.endAdoption();
   for (const TaskId id : unattempted_) {
     const LiveTask* task = live_.findTask(id);
     if (task->part && task->part->no_runner) continue;

@@ -25,6 +25,8 @@ struct ActiveOptions {
   uint64_t running_max = 0;        // Cluster limit of open attempts unless set otherwise; 0: none.
   Millis ageing = std::chrono::hours(6);  // What a step of priority is worth in waiting.
   uint64_t queue_max = 1'000'000;         // Live tasks; past it a submit is refused.
+  size_t tree_tasks_max = 100'000;        // Of the sub-flows of one run: see docs/flows.md.
+  size_t tree_param_bytes_max = 64 * 1024 * 1024;
   Millis callback_timeout{10'000};
   int64_t callback_tries_max = 8;
   uint32_t recover_threads = 4;

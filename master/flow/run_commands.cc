@@ -34,6 +34,7 @@ std::string_view behindText(RunClass at) {
 
 Status RunEngine::stop(Operation& operation, LiveRun& run, RunReason why) {
   const Turn turn(*this, operation);
+  carryOn(operation, run);
   RunState& state = run.record.state;
   if (state.status == RunStatus::Terminating) {
     // By hand outranks what the run did by itself: it is not to count as failed then.
@@ -52,12 +53,12 @@ Status RunEngine::stop(Operation& operation, LiveRun& run, RunReason why) {
   state.status = RunStatus::Terminating;
   operation.store(state, run.record.flow);
   endTasks(operation, run);
-  ended_.push_back({.run = state.id});  // All of it may have waited.
   return {};
 }
 
 Status RunEngine::pause(Operation& operation, LiveRun& run) {
   const Turn turn(*this, operation);
+  carryOn(operation, run);
   RunState& state = run.record.state;
   if (state.status == RunStatus::Paused) return {};
   if (state.status != RunStatus::Running) return wrongStatus(run, "only a RUNNING one is paused");
@@ -72,6 +73,7 @@ Status RunEngine::pause(Operation& operation, LiveRun& run) {
 
 Status RunEngine::resume(Operation& operation, LiveRun& run) {
   const Turn turn(*this, operation);
+  carryOn(operation, run);
   RunState& state = run.record.state;
   if (state.status == RunStatus::Running) return {};
   if (state.status != RunStatus::Paused) return wrongStatus(run, "only a PAUSED one is resumed");
@@ -83,6 +85,7 @@ Status RunEngine::resume(Operation& operation, LiveRun& run) {
 
 Status RunEngine::skip(Operation& operation, LiveRun& run) {
   const Turn turn(*this, operation);
+  carryOn(operation, run);
   if (run.record.state.status != RunStatus::Waiting || run.progress) {
     return wrongStatus(run, "only one that WAITS for its turn is skipped; stop it, or skip a task");
   }
@@ -92,6 +95,7 @@ Status RunEngine::skip(Operation& operation, LiveRun& run) {
 
 Status RunEngine::setPriority(Operation& operation, LiveRun& run, Priority priority) {
   const Turn turn(*this, operation);
+  carryOn(operation, run);
   RunState& state = run.record.state;
   LiveFlow& flow = flowOf(run);
   const Priority before = state.priority;
@@ -114,6 +118,7 @@ Status RunEngine::rerun(Operation& operation, LiveRun& run, const std::vector<bo
                         const std::map<NodeIndex, TaskRecord>& ended, bool force,
                         BootTime read_at) {
   const Turn turn(*this, operation);
+  carryOn(operation, run);
   RunState& state = run.record.state;
   if (state.status == RunStatus::Terminating) {
     return wrongStatus(run, "wait until its tasks have ended");
@@ -174,6 +179,7 @@ Status RunEngine::rerun(Operation& operation, LiveRun& run, const std::vector<bo
 Status RunEngine::forceSuccess(Operation& operation, LiveRun& run, NodeIndex node,
                                const std::map<NodeIndex, TaskRecord>& ended, BootTime read_at) {
   const Turn turn(*this, operation);
+  carryOn(operation, run);
   if (!run.progress || run.record.state.status == RunStatus::Terminating) {
     return wrongStatus(run, "there is no failed task to declare a success");
   }
@@ -266,7 +272,7 @@ std::string RunEngine::whyWaiting(const LiveRun& run) const {
   if (at == flows_.flows.end()) return {};
   LiveFlow& flow = at->second;
   if (flow.running.contains(record.state.id) || record.parent_run != 0) {
-    return "it is about to begin";
+    return "it begins as soon as what was before it has begun";
   }
   const auto backfill = flows_.backfills.find(record.backfill);
   if (backfill != flows_.backfills.end() && !backfill->second.offered.contains(record.state.id)) {
@@ -310,8 +316,10 @@ RunListener::Waiting RunEngine::whyNodeWaits(const LiveTask& task) const {
     if (run.record.state.status == RunStatus::Paused) {
       return {WaitingCode::RunPaused, fmt::format("run {} is paused", run.record.state.id)};
     }
+    const std::string why = whyWaiting(run);
     return {WaitingCode::FlowLimit,
-            fmt::format("run {} waits: {}", run.record.state.id, whyWaiting(run))};
+            why.empty() ? std::string("it begins as soon as what was before it has begun")
+                        : fmt::format("run {} waits: {}", run.record.state.id, why)};
   }
   if (!task.part->no_runner) return {};
   if (const RunId sub_run = subRunOf(task.state.id); sub_run != 0) {

@@ -12,6 +12,8 @@ namespace {
 
 constexpr size_t kRunTextBytesMax = 4'096;
 constexpr int kSubFlowDepthMax = 10;
+// Texts that are read, resolved or written cost a turn as much as a row for each so many bytes.
+constexpr size_t kBytesPerUnit = 256;
 
 // How a run ends whose end was asked for, if not all of its tasks had ended well by then.
 RunStatus statusOf(RunReason asked) {
@@ -26,6 +28,12 @@ std::string paramsText(const flow::ParamMap& params) {
     json[name] = value ? Json(*value) : Json(nullptr);
   }
   return dumpJson(json);
+}
+
+size_t bytesOf(const flow::ParamMap& params) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : params) bytes += name.size() + (value ? value->size() : 0);
+  return bytes;
 }
 
 // The task's policy with what it counts against. Equal for all runs of a flow, so that they share
@@ -120,6 +128,7 @@ RunRecord RunEngine::add(Operation& operation, const RunStart& what) {
   record.principal = what.principal;
   record.created_at = context_.clock.wallNow();
   record.state.priority = what.priority.value_or(flow->newest->spec.priority);
+  enterTree(run);
   RunRecord row = record;
   operation.touchRun(id);
   operation.changes.new_runs.push_back(record);
@@ -150,12 +159,14 @@ bool RunEngine::canBegin(const LiveRun& run) const {
 }
 
 void RunEngine::begin(Operation& operation, LiveRun& run) {
+  RunState& state = run.record.state;
   if (!canBegin(run)) {
-    unbegun_.push_back(run.record.state.id);
+    unbegun_.push_back(state.id);
     return retryLater();
   }
+  if (!hasRoom()) return leaveForLater({.what = Step::What::Begin, .run = state.id});
   if (!run.progress && !looksBack(operation, run)) return;
-  RunState& state = run.record.state;
+  spend(run.version->spec.tasks.size());
   state.status = RunStatus::Running;
   if (state.started_at == WallTime{}) {
     state.started_at = std::max(context_.clock.wallNow(), run.record.created_at);
@@ -189,6 +200,7 @@ void RunEngine::begin(Operation& operation, LiveRun& run) {
 }
 
 void RunEngine::apply(Operation& operation, LiveRun& run, const RunEffects& effects) {
+  spend(effects.skipped.size());
   for (const NodeIndex node : effects.skipped) {
     LiveTask* task = taskOf(run, node);
     if (task == nullptr) continue;
@@ -210,6 +222,10 @@ void RunEngine::letGo(Operation& operation, LiveRun& run, NodeIndex node) {
     return;
   }
   if (task->state.status != TaskStatus::Created) return TaskEngine::releaseGate(*task);
+  if (!hasRoom()) {
+    return leaveForLater({.what = Step::What::LetGo, .run = run.record.state.id, .node = node});
+  }
+  spend(resolvingCost(run, node));
   const flow::TaskNode& spec = run.version->spec.tasks[node];
   flow::PlaceholderContext context = contextOf(run);
   context.task = spec.name;
@@ -231,7 +247,9 @@ void RunEngine::letGo(Operation& operation, LiveRun& run, NodeIndex node) {
   if (!submission.ok()) {
     return tasks_.failSpec(operation, *task, submission.error().told());
   }
-  tasks_.letGo(operation, *task, dumpJson(runPartToJson(*submission)));
+  const std::string text = dumpJson(runPartToJson(*submission));
+  spend(text.size() / kBytesPerUnit);
+  tasks_.letGo(operation, *task, text);
 }
 
 void RunEngine::onNodeFree(Operation& operation, LiveTask& task) {
@@ -269,10 +287,13 @@ void RunEngine::startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,
                              const flow::TaskNode& resolved) {
   const std::string key = nameKey(resolved.flow);
   LiveFlow* flow = flows_.findFlow(key);
+  const size_t read_before = flows_.bytes_read;
   if (flow == nullptr || flows_.newestOf(*flow) == nullptr) {
     return tasks_.done(operation, task, FailureReason::SubFlowFailed,
                        fmt::format("there is no flow {}", resolved.flow));
   }
+  const size_t param_bytes = bytesOf(resolved.params);
+  spend((flows_.bytes_read - read_before + param_bytes) / kBytesPerUnit);
   int depth = 1;
   for (const LiveRun* above = &run; above != nullptr && depth <= kSubFlowDepthMax;
        above = flows_.findRun(above->record.parent_run)) {
@@ -283,16 +304,20 @@ void RunEngine::startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,
         operation, task, FailureReason::SubFlowFailed,
         fmt::format("flows lie within each other more than {} deep", kSubFlowDepthMax));
   }
+  const std::string no_room = whyNoRoomInTree(run, flow->newest->spec, param_bytes);
+  if (!no_room.empty()) {
+    return tasks_.done(operation, task, FailureReason::SubFlowFailed, no_room);
+  }
   const TaskId id = task.state.id;
-  start(operation, {.flow = key,
-                    .trigger = RunTrigger::SubFlow,
-                    .trigger_key = fmt::format("{}/{}", id, task.state.attempt),
-                    .plan_time = run.record.plan_time,
-                    .params = resolved.params,
-                    .priority = run.record.state.priority,
-                    .parent_run = run.record.state.id,
-                    .parent_task = id,
-                    .principal = run.record.principal});
+  add(operation, {.flow = key,
+                  .trigger = RunTrigger::SubFlow,
+                  .trigger_key = fmt::format("{}/{}", id, task.state.attempt),
+                  .plan_time = run.record.plan_time,
+                  .params = resolved.params,
+                  .priority = run.record.state.priority,
+                  .parent_run = run.record.state.id,
+                  .parent_task = id,
+                  .principal = run.record.principal});
 }
 
 void RunEngine::onNodeEnded(Operation& operation, NodeEnd end) {
@@ -318,6 +343,7 @@ void RunEngine::finishTurn(Operation& operation) {
 void RunEngine::take(Operation& operation, NodeEnd& end) {
   LiveRun* run = flows_.findRun(end.run);
   if (run == nullptr || !run->progress) return;
+  carryOn(operation, *run);
   if (end.task != 0) {
     events_.forget(end.task);
     const flow::TaskNode& spec = run->version->spec.tasks[end.node];
@@ -330,9 +356,10 @@ void RunEngine::take(Operation& operation, NodeEnd& end) {
     events_.onNodeEnded(operation, *run, end);
     RunState& at = run->record.state;
     if (state == NodeState::Failed && at.reason == RunReason::None) {
-      at.reason_text = truncateUtf8(
-          fmt::format("task {} (id {}) failed: {}", spec.name, end.task, toString(end.reason)),
-          kRunTextBytesMax);
+      at.reason_text =
+          truncateUtf8(fmt::format("task {} (id {}) failed: {}{}{}", spec.name, end.task,
+                                   toString(end.reason), end.text.empty() ? "" : ": ", end.text),
+                       kRunTextBytesMax);
     }
     const bool stop_rest = state == NodeState::Failed && run->version->spec.stop_on_failure &&
                            (at.status == RunStatus::Running || at.status == RunStatus::Paused);
@@ -348,6 +375,10 @@ void RunEngine::take(Operation& operation, NodeEnd& end) {
 }
 
 void RunEngine::endTasks(Operation& operation, LiveRun& run) {
+  if (!hasRoom()) {
+    return leaveForLater({.what = Step::What::EndTasks, .run = run.record.state.id});
+  }
+  spend(run.tasks.size());
   apply(operation, run, {{}, run.progress->stopRest().skipped});
   for (NodeIndex node = 0; node < run.tasks.size(); ++node) {
     LiveTask* task = taskOf(run, node);
@@ -355,6 +386,7 @@ void RunEngine::endTasks(Operation& operation, LiveRun& run) {
     const Status stopped = tasks_.stop(operation, *task, StopCause::Run);
     if (!stopped.ok()) logWarn("task_not_stopped", field("error", stopped.error().message()));
   }
+  ended_.push_back({.run = run.record.state.id});  // All of it may have waited.
 }
 
 void RunEngine::settle(Operation& operation, LiveRun& run) {
@@ -388,6 +420,7 @@ void RunEngine::finish(Operation& operation, LiveRun& run, RunStatus status) {
   watcher_.onRunEnded(operation, run);
   events_.onRunEnded(operation, run);
   leaveBackfill(operation, run, status);
+  leaveTree(run);
   const RunRecord record = std::move(run.record);
   flows_.runs.erase(record.state.id);
   tellParent(operation, record);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,9 +40,10 @@ class RunWatcher {
 
 // Moves runs through their life: a place beside other runs of the flow, the tasks by the counters
 // of RunProgress, the end. All that follows from a change goes into the caller's operation, so that
-// one commit takes a run from the end of a task to the order of the next. A run that becomes
-// terminal leaves the live state: its reference is dead once a public function has returned.
-// Dispatcher thread only.
+// one commit takes a run from the end of a task to the order of the next. What is too much for one
+// event of the dispatcher goes on in later ones, with operations of their own (run_backlog.cc).
+// A run that becomes terminal leaves the live state: its reference is dead once a public function
+// has returned. Dispatcher thread only.
 class RunEngine final : public RunListener {
  public:
   // `watcher` is told first.
@@ -58,8 +60,13 @@ class RunEngine final : public RunListener {
   // live state by then unless they have ended. Errors: Corrupt (the row is named).
   Status adopt(const RunRecord& record, std::shared_ptr<const FlowVersion> version);
   Status adoptTask(const TaskRecord& task);
-  // Does what the last master left, when the gates open; each run in an operation of its own.
+  // When all of them are there: counts what is to be counted.
+  void endAdoption();
+  // From when the gates open on: does what the last master left, a part in each turn and each run
+  // in an operation of its own; a run that somebody asks for before comes first.
   void carryOn();
+  // Nothing that was left for a later turn is done any more.
+  void close() { open_ = false; }
 
   // --- commands ----------------------------------------------------------------------------
   // Errors of all: Conflict (the state; named). `why` is stored: the next master ends it too.
@@ -105,6 +112,31 @@ class RunEngine final : public RunListener {
   void finishTurn(Operation& operation);
   void take(Operation& operation, NodeEnd& end);
 
+  // --- more than one turn takes (run_backlog.cc) ---
+  // A step that was left for later. It stands in what is stored as well, so that the next master
+  // does it: a run that waits and has a place, a node whose turn has come and that has not begun, a
+  // run that is TERMINATING and has tasks that nobody told, a run as it was found.
+  struct Step {
+    enum class What : uint8_t { Begin, LetGo, Carry, EndTasks, CarryOn };
+    What what = What::Begin;
+    RunId run = 0;
+    NodeIndex node = 0;
+  };
+  // Whether this event may do one step more; what it does is to be counted by spend(), a unit for
+  // each row or so.
+  bool hasRoom();
+  void spend(size_t units);
+  // What it costs to resolve the texts of a node, most of all the parameters.
+  static size_t resolvingCost(const LiveRun& run, NodeIndex node);
+  void leaveForLater(const Step& step);
+  void workOff();
+  void doStep(Operation& operation, const Step& step);
+  // Empty: the tree of `parent` has room for such a part; else the limit, in words.
+  std::string whyNoRoomInTree(const LiveRun& parent, const flow::FlowSpec& part,
+                              size_t param_bytes) const;
+  void enterTree(LiveRun& run);
+  void leaveTree(const LiveRun& run);
+
   RunRecord add(Operation& operation, const RunStart& what);
   void refill(IdAllocator& ids);
 
@@ -139,7 +171,9 @@ class RunEngine final : public RunListener {
   void startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,
                     const flow::TaskNode& resolved);
   void endTasks(Operation& operation, LiveRun& run);
+  // What recovery found is owed to the run; nothing if that is done.
   void carryOn(Operation& operation, LiveRun& run);
+  void carryAgain(Operation& operation, LiveRun& run, LiveTask& task);
   void settle(Operation& operation, LiveRun& run);
   // The run is terminal: its row, its place, who waits for it. It is gone afterwards.
   void finish(Operation& operation, LiveRun& run, RunStatus status);
@@ -159,6 +193,11 @@ class RunEngine final : public RunListener {
   IdAllocator& run_ids_;
   RunWatcher& watcher_;
   int turns_ = 0;
+  std::deque<Step> backlog_;
+  bool working_off_ = false;  // A look at the backlog is under way.
+  bool open_ = false;
+  size_t spent_ = 0;             // By this event of the dispatcher.
+  uint64_t spent_at_ = 0;        // Its number.
   std::vector<NodeEnd> ended_;   // Not taken yet.
   std::set<std::string> freed_;  // Flows with a place that may have become free.
   std::vector<RunId> unbegun_;   // Have a place; wait for task numbers.

@@ -120,7 +120,9 @@ void RunEngine::fillPlaces(Operation& operation, const std::string& flow_key) {
   while (flow != nullptr && !flow->waiting.empty() && flow->running.size() < placesOf(*flow)) {
     const RunId id = flow->waiting.begin()->second;
     flow->waiting.erase(flow->waiting.begin());
-    takePlace(operation, *flows_.findRun(id));
+    LiveRun& run = *flows_.findRun(id);
+    carryOn(operation, run);
+    takePlace(operation, run);
   }
 }
 

@@ -87,7 +87,23 @@ Status RunEngine::adoptTask(const TaskRecord& row) {
   return {};
 }
 
+void RunEngine::endAdoption() {
+  std::vector<RunId> ids;
+  for (const auto& [id, run] : flows_.runs) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());  // Whoever a run is a part of comes before it.
+  for (const RunId id : ids) {
+    LiveRun& run = *flows_.findRun(id);
+    enterTree(run);
+    run.owed.emplace();
+    if (run.tasks.empty()) continue;
+    run.progress.emplace(run.version->graph);
+    run.owed = run.progress->restore(run.reached);
+    run.reached = {};
+  }
+}
+
 void RunEngine::carryOn() {
+  open_ = true;
   std::vector<RunId> ids;
   for (const auto& [id, run] : flows_.runs) ids.push_back(id);
   std::sort(ids.begin(), ids.end());
@@ -107,16 +123,7 @@ void RunEngine::carryOn() {
     }
   }
   for (auto& [id, backfill] : flows_.backfills) offer(backfill);
-  for (const RunId id : ids) {
-    LiveRun* run = flows_.findRun(id);
-    if (run == nullptr) continue;
-    Operation operation;
-    {
-      const Turn turn(*this, operation);
-      carryOn(operation, *run);
-    }
-    context_.writer.submit(std::move(operation));
-  }
+  for (const RunId id : ids) leaveForLater({.what = Step::What::CarryOn, .run = id});
   Operation operation;
   {
     const Turn turn(*this, operation);
@@ -128,26 +135,19 @@ void RunEngine::carryOn() {
 }
 
 void RunEngine::carryOn(Operation& operation, LiveRun& run) {
+  if (!run.owed) return;
+  const RunEffects effects = std::move(*run.owed);
+  run.owed.reset();
   const RunStatus status = run.record.state.status;
   const RunId id = run.record.state.id;
-  RunEffects effects;
-  if (!run.tasks.empty()) {
-    run.progress.emplace(run.version->graph);
-    effects = run.progress->restore(run.reached);
-    run.reached = {};
-    apply(operation, run, {{}, effects.skipped});
-  }
+  spend(run.tasks.size() / 16);
+  apply(operation, run, {{}, effects.skipped});
   if (status == RunStatus::Waiting) {
     if (run.record.parent_run != 0) begin(operation, run);
     return;
   }
   for (const NodeIndex node : effects.ready) {
-    LiveTask* task = taskOf(run, node);
-    if (task == nullptr || !task->part->no_runner || task->attempt) continue;
-    const TaskStatus at = task->state.status;
-    if (at == TaskStatus::Running || at == TaskStatus::Terminating) {
-      carry(operation, run, *task, true);
-    }
+    if (LiveTask* task = taskOf(run, node)) carryAgain(operation, run, *task);
   }
   if (status == RunStatus::Terminating) {
     endTasks(operation, run);
@@ -157,6 +157,18 @@ void RunEngine::carryOn(Operation& operation, LiveRun& run) {
   // All tasks may have ended with nobody to see what that means.
   if (run.progress->unended() == 0) ended_.push_back({.run = id});
   armTimers(run);
+}
+
+void RunEngine::carryAgain(Operation& operation, LiveRun& run, LiveTask& task) {
+  const TaskStatus at = task.state.status;
+  const bool carried = at == TaskStatus::Running || at == TaskStatus::Terminating;
+  if (!carried || !task.part->no_runner || task.attempt) return;
+  const NodeIndex node = task.part->node;
+  if (!hasRoom()) {
+    return leaveForLater({.what = Step::What::Carry, .run = run.record.state.id, .node = node});
+  }
+  spend(resolvingCost(run, node));
+  carry(operation, run, task, true);
 }
 
 // ----------------------------------------------------------------------------------- time

@@ -189,6 +189,7 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
     node_end = {state.id,     task.part->run, task.part->node,
                 state.status, state.reason,   std::move(task.part->outputs),
                 state.attempt};
+    if (state.reason == FailureReason::SubFlowFailed) node_end.text = std::move(state.reason_text);
   }
   live_.tasks.erase(state.id);
   if (node_end.run != 0) runs_->onNodeEnded(operation, std::move(node_end));

@@ -29,7 +29,8 @@ struct NodeEnd {
   TaskStatus status = TaskStatus::Finished;
   FailureReason reason = FailureReason::None;
   std::map<std::string, std::string> outputs = {};
-  int32_t attempt = 0;  // The last one.
+  int32_t attempt = 0;    // The last one.
+  std::string text = {};  // Of a sub-flow that failed: of what.
 };
 
 // The runs that tasks are a part of. Calls come in the middle of a change of another task: what

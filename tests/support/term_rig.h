@@ -134,6 +134,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
     flow_commands.close();
     commands.close();
     planner.close();
+    runs.close();
     events.close();
     host_commands.close();
     limits.close();

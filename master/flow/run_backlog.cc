@@ -1,0 +1,129 @@
+// What is too much for one event of the dispatcher: it is done a part at a time, so that heartbeats
+// and everybody else get their turn in between, however much a definition asks for at once. And how
+// much that may be.
+#include <algorithm>
+
+#include "master/flow/run_turn.h"
+
+namespace baton::master {
+namespace {
+
+// Units of work of one event of the dispatcher: some tens of milliseconds. What can't be divided
+// may go beyond them: the rows of one run (10,000 tasks), the reading of one definition (1 MB).
+constexpr size_t kUnitsPerEvent = 4'000;
+
+}  // namespace
+
+bool RunEngine::hasRoom() {
+  const uint64_t event = context_.dispatcher.progress();
+  if (std::exchange(spent_at_, event) != event) spent_ = 0;
+  return spent_ < kUnitsPerEvent;
+}
+
+void RunEngine::spend(size_t units) {
+  (void)hasRoom();
+  spent_ += units;
+}
+
+size_t RunEngine::resolvingCost(const LiveRun& run, NodeIndex node) {
+  const flow::FlowSpec& spec = run.version->spec;
+  return 1 + (run.params.size() + spec.params.size() + spec.tasks[node].params.size()) / 4;
+}
+
+void RunEngine::leaveForLater(const Step& step) {
+  // What ends goes before what begins, or a tree could grow faster than it is stopped.
+  if (step.what == Step::What::EndTasks) {
+    backlog_.push_front(step);
+  } else {
+    backlog_.push_back(step);
+  }
+  if (!std::exchange(working_off_, true)) context_.dispatcher.post([this] { workOff(); });
+}
+
+void RunEngine::workOff() {
+  while (open_ && !backlog_.empty() && hasRoom()) {
+    const Step step = backlog_.front();
+    backlog_.pop_front();
+    spend(1);
+    Operation operation;
+    {
+      const Turn turn(*this, operation);
+      doStep(operation, step);
+    }
+    context_.writer.submit(std::move(operation));
+  }
+  working_off_ = open_ && !backlog_.empty();
+  if (!working_off_) return;
+  // Behind the commit: what is decided must not pile up before a slow database.
+  Operation behind;
+  behind.then([this] { context_.dispatcher.post([this] { workOff(); }); });
+  context_.writer.submit(std::move(behind));
+}
+
+void RunEngine::doStep(Operation& operation, const Step& step) {
+  LiveRun* run = flows_.findRun(step.run);
+  if (run == nullptr) return;
+  const RunStatus status = run->record.state.status;
+  switch (step.what) {
+    case Step::What::Begin:
+      if (status == RunStatus::Waiting) begin(operation, *run);
+      return;
+    case Step::What::LetGo:
+      if (run->progress->state(step.node) == NodeState::Ready) letGo(operation, *run, step.node);
+      return;
+    case Step::What::Carry: {
+      LiveTask* task = taskOf(*run, step.node);
+      if (task != nullptr) carryAgain(operation, *run, *task);
+      return;
+    }
+    case Step::What::EndTasks:
+      if (status == RunStatus::Terminating) endTasks(operation, *run);
+      return;
+    case Step::What::CarryOn:
+      return carryOn(operation, *run);
+  }
+}
+
+// ------------------------------------------------------------------------------------- trees
+
+std::string RunEngine::whyNoRoomInTree(const LiveRun& parent, const flow::FlowSpec& part,
+                                       size_t param_bytes) const {
+  const RunId root = parent.root != 0 ? parent.root : parent.record.state.id;
+  const auto found = flows_.trees.find(root);
+  const TreeSize size = found == flows_.trees.end() ? TreeSize{} : found->second;
+  const size_t tasks_max = context_.options.tree_tasks_max;
+  const size_t bytes_max = context_.options.tree_param_bytes_max;
+  if (size.tasks + part.tasks.size() > tasks_max) {
+    return fmt::format(
+        "the sub-flows of run {} that have not ended have {} tasks, {} has {} more; "
+        "all of a run together may have {}",
+        root, size.tasks, part.name, part.tasks.size(), tasks_max);
+  }
+  if (size.param_bytes + param_bytes > bytes_max) {
+    return fmt::format(
+        "the sub-flows of run {} that have not ended have {} bytes of parameters, "
+        "this one has {} more; all of a run together may have {}",
+        root, size.param_bytes, param_bytes, bytes_max);
+  }
+  return {};
+}
+
+void RunEngine::enterTree(LiveRun& run) {
+  const LiveRun* parent = flows_.findRun(run.record.parent_run);
+  if (parent == nullptr) return;
+  run.root = parent->root != 0 ? parent->root : parent->record.state.id;
+  TreeSize& size = flows_.trees[run.root];
+  size.tasks += run.version->spec.tasks.size();
+  size.param_bytes += run.record.params.size();
+}
+
+void RunEngine::leaveTree(const LiveRun& run) {
+  if (run.root == 0) return;
+  const auto tree = flows_.trees.find(run.root);
+  CHECK(tree != flows_.trees.end());
+  tree->second.tasks -= run.version->spec.tasks.size();
+  tree->second.param_bytes -= run.record.params.size();
+  if (tree->second.tasks == 0) flows_.trees.erase(tree);
+}
+
+}  // namespace baton::master
