@@ -371,11 +371,11 @@ void TaskEngine::retryOrFail(Operation& operation, LiveTask& task, FailureReason
   const RetryPolicy& retry = task.policy->retry;
   if (retry.covers(reason) && task.state.retries_used < retry.max) {
     ++task.state.retries_used;
+    task.state.unproven = false;  // Its owner accepts a second copy.
     task.state.not_before = context_.clock.wallNow() + retry.delayBefore(task.state.retries_used);
     move(operation, task, TaskEvent::FailedRetry);
     return;
   }
-  if (reason == FailureReason::RunnerLost) task.state.unproven = true;
   move(operation, task, TaskEvent::FailedFinal);
   task.state.finished_at = ended_at;
   settle(operation, task);
@@ -388,10 +388,10 @@ void TaskEngine::runnerLost(Operation& operation, LiveTask& task) {
           field("runner", task.attempt->runner_id), field("epoch", context_.epoch()));
   const WallTime ended_at = closeAttempt(operation, task, AttemptStatus::Failed,
                                          FailureReason::RunnerLost, text, nullptr);
+  task.state.unproven = true;
   const bool stopped =
       task.state.status == TaskStatus::Terminating && task.state.cause != StopCause::Timeout;
   if (stopped) {
-    task.state.unproven = true;
     move(operation, task, TaskEvent::StopProved);
     settle(operation, task);
     return;
@@ -452,9 +452,8 @@ Status TaskEngine::stop(Operation& operation, LiveTask& task, StopCause cause) {
 }
 
 Status TaskEngine::skip(Operation& operation, LiveTask& task) {
-  const TaskStatus status = task.state.status;
-  if (status == TaskStatus::Running) RETURN_IF_ERROR(checkSkipRunning(task));
-  RETURN_IF_ERROR(nextTaskStatus(status, TaskEvent::Skip).status());
+  if (task.state.status == TaskStatus::Running) RETURN_IF_ERROR(checkSkipRunning(task));
+  RETURN_IF_ERROR(nextTaskStatus(task.state.status, TaskEvent::Skip).status());
   if (task.part) task.state.reason = FailureReason::SkippedByHand;
   move(operation, task, TaskEvent::Skip);
   settle(operation, task);
