@@ -46,6 +46,10 @@ class RunPlacesTest : public FlowTest {
     settle();
     return ids;
   }
+  // Until nothing comes any more, not even what has to be read first.
+  void workAll() {
+    while (!work().empty()) continue;
+  }
   std::string why(RunId id) { return rig_->runs.whyWaiting(*rig_->flows.findRun(id)); }
   // Ends the one task that is under way; returns the run that is then.
   RunId endOne() {
@@ -138,13 +142,13 @@ TEST_F(RunPlacesTest, TheLastSuccessIsTheOneBeforeTheRunsOwnPlanTime) {
   const RunId first = trigger("f").state.id;
   clock_.advance(Seconds(1));
   const RunId second = trigger("f").state.id;  // Waits for the first.
-  work();
+  workAll();
   EXPECT_EQ(previous(first), WallTime{});
   EXPECT_EQ(previous(second), row(first).plan_time);
   const RunId ahead = trigger("f", {.plan_time = clock_.wallNow() + Seconds(86'400'000)}).state.id;
   EXPECT_EQ(previous(ahead), row(second).plan_time);
   const std::vector<RunId> past = backfill("f", 2);
-  work();
+  workAll();
   EXPECT_EQ(previous(past[0]), WallTime{});
   EXPECT_EQ(previous(past[1]), row(past[0]).plan_time);
   clock_.advance(Seconds(1));
@@ -153,7 +157,7 @@ TEST_F(RunPlacesTest, TheLastSuccessIsTheOneBeforeTheRunsOwnPlanTime) {
   const RunId waits = trigger("f").state.id;
   begin();
   EXPECT_EQ(previous(third), row(second).plan_time);
-  work();
+  workAll();
   EXPECT_EQ(previous(waits), row(second).plan_time);  // Of the same plan time as the third.
   EXPECT_EQ(runStatus(waits), P::Finished);
 }
