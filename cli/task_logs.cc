@@ -63,6 +63,7 @@ class LogCopier {
   // that an answer was cut.
   Status follow() {
     while (true) {
+      cut_ = false;
       for (Stream& stream : streams_) {
         if (stream.wanted && !stream.ended && !stream.body) RETURN_IF_ERROR(open(stream));
       }
@@ -71,9 +72,16 @@ class LogCopier {
         if (stream.body) live.push_back(&stream);
       }
       if (live.empty()) return {};
-      RETURN_IF_ERROR(copyNew(live));
+      const Status copied = copyNew(live);
+      cut_ = !copied.ok();
+      if (!cut_) continue;
+      // All come from one master, and each would tell of its end again.
+      for (Stream& stream : streams_) stream.body.reset();
+      return copied;
     }
   }
+  // The last error was an answer that was cut, which says nothing of who gives the rest.
+  bool wasCut() const { return cut_; }
 
  private:
   struct Stream {
@@ -160,7 +168,6 @@ class LogCopier {
     if (!piece.ok()) {
       // A part of a chunk's frame came: the rest is on its way.
       if (piece.error().code() == ErrorCode::DeadlineExceeded) return {};
-      stream.body.reset();
       return piece.error();
     }
     if (!*piece) {
@@ -182,6 +189,7 @@ class LogCopier {
   Session& session_;
   const std::string id_;
   std::string attempt_;
+  bool cut_ = false;
   std::array<Stream, 2> streams_{Stream{"stdout"}, Stream{"stderr"}};
 };
 
@@ -208,7 +216,7 @@ Status followToEnd(Session& session, LogCopier& copier, const std::string& id, J
       if (followed.ok()) said = false;
       if (!followed.ok()) {
         const bool passes = followed.error().code() == ErrorCode::Unavailable;
-        if (!passes || hasEnded(last)) return followed;
+        if (!passes || (hasEnded(last) && !copier.wasCut())) return followed;
         if (!said) {
           session.err() << fmt::format("baton: {}; trying again\n", followed.error().told());
         }

@@ -265,6 +265,20 @@ TEST_F(TaskVerbsTest, WaitEndsWithItsTimeout) {
   EXPECT_LT(cluster_.requests().size(), 60U) << "it must not poll busily";
 }
 
+// A task that ended meanwhile has its output all the same: what was cut says nothing of the rest.
+TEST_F(TaskVerbsTest, FollowOutlivesACutAfterTheEnd) {
+  cluster_.on("GET /api/v1/tasks/5", {{200, R"({"id":"5","status":"RUNNING","attempt":1})"},
+                                      {200, R"({"id":"5","status":"FINISHED","attempt":1})"}});
+  FakeCluster::Answer first{200, "abc"};
+  FakeCluster::Answer second{200, "def"};
+  first.cut = second.cut = true;
+  cluster_.on("GET /api/v1/tasks/5/logs", {first, second, {200, "ghi"}});
+  EXPECT_EQ(cluster_.run({"task", "logs", "5", "--follow", "--stream", "stdout"}), 0)
+      << cluster_.err.str();
+  EXPECT_EQ(cluster_.out.str(), "abcdefghi");
+  EXPECT_EQ(*cluster_.requests().back().findQuery("offset"), "6");
+}
+
 // Logs must be copied byte for byte, each stream to its own.
 TEST_F(TaskVerbsTest, LogsAreCopiedByteForByte) {
   const std::string bytes("a\0b\xff\n", 5);

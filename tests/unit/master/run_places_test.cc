@@ -53,7 +53,7 @@ class RunPlacesTest : public FlowTest {
   std::string why(RunId id) { return rig_->runs.whyWaiting(*rig_->flows.findRun(id)); }
   // Ends the one task that is under way; returns the run that is then.
   RunId endOne() {
-    end();
+    if (end().empty()) next();  // What ended well before had to be read first.
     for (const auto& [id, run] : database_.rows().runs) {
       if (run.state.status == P::Running) return id;
     }
@@ -101,7 +101,7 @@ TEST_F(RunPlacesTest, TheBacklogRefusesNothingThatIsDueNow) {
     const RunRecord over = trigger("f");
     EXPECT_EQ(over.state.status, P::Skipped);
     EXPECT_EQ(over.state.reason_text, "overlap.max_queued is 2, and so many runs wait already");
-    work();
+    workAll();
   }
 }
 
