@@ -114,6 +114,10 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
   engine_.setOnStopAsked([this](Operation& operation, const LiveTask& task) {
     heartbeats_.resetRunnerOf(operation, task);
   });
+  commands_.setOrderOfRun([this](const TaskRecord& task, api::TaskCommand command, bool force,
+                                 const api::Request& request, api::Callback<TaskState> done) {
+    run_orders_.orderTask(task, command, force, request, std::move(done));
+  });
   registry_.setListeningSince(listening_since_);
   recovery_ = std::make_unique<RecoveryStep>(*this);
   const auto part = [this](const char* name, std::function<void()> close) {

@@ -302,11 +302,15 @@ Result<api::Explanation> FlowPorts::explainRun(RunId id) {
   const RunState& state = record.state;
   api::Explanation out;
   out.status = toString(state.status);
-  out.reasons.push_back(fmt::format("run {} of {} (version {}) for {}, begun by {}", state.id,
-                                    record.flow, record.version, formatRfc3339(record.plan_time),
-                                    toString(record.trigger)));
+  out.reasons.push_back(fmt::format(
+      "run {} of {} (version {}) for {}, begun by {}{}", state.id, record.flow, record.version,
+      formatRfc3339(record.plan_time), toString(record.trigger),
+      record.principal.empty() ? "" : fmt::format(", asked for by {}", record.principal)));
+  // The planner asks in nobody's name.
   if (record.compensates) {
-    out.reasons.emplace_back("later than planned: nobody could begin it in time");
+    out.reasons.emplace_back(record.principal.empty()
+                                 ? "later than planned: nobody could begin it in time"
+                                 : "an instant that was missed, run by hand afterwards");
   }
   if (record.parent_run != 0) {
     out.reasons.push_back(
@@ -365,7 +369,7 @@ Result<api::Explanation> FlowPorts::explainTask(TaskId id) {
     out.reasons.push_back(
         fmt::format("attempt {} on runner {}", task.state.attempt, task.state.runner_id));
   }
-  if (task.state.cause != StopCause::None) {
+  if (task.state.status == TaskStatus::Terminating) {
     out.reasons.push_back(fmt::format("it is being stopped: {}", toString(task.state.cause)));
   }
   return out;

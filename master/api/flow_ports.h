@@ -223,7 +223,7 @@ struct Explanation {
 class RunPort {
  public:
   virtual ~RunPort() = default;
-  // Errors: NotFound, Conflict (state; names it), InvalidArgument (unknown task).
+  // Errors: NotFound (the run, or a task of it), Conflict (state; names it).
   virtual void order(RunOrder order, Callback<RunRecord> done) = 0;
   virtual Result<RunView> run(RunId id) = 0;
   virtual Result<std::vector<NodeView>> nodes(RunId id) = 0;  // In the order of the definition.

@@ -118,6 +118,50 @@ std::string skipText(const LiveRun& run, NodeIndex node) {
   return text;
 }
 
+std::string whyNotFinished(const LiveRun& run) {
+  const auto first = [&](auto fits) {
+    NodeIndex node = 0;
+    while (node < run.tasks.size() && !fits(node)) ++node;
+    return node;
+  };
+  const auto named = [&](NodeIndex node, std::string_view what) {
+    return fmt::format("task {} (id {}) {}", run.version->spec.tasks[node].name, run.tasks[node],
+                       what);
+  };
+  const auto is = [&](NodeState state) {
+    return first([&, state](NodeIndex node) { return run.progress->state(node) == state; });
+  };
+  const auto skippedFor = [&](SkipReason reason) {
+    return first([&, reason](NodeIndex node) { return run.progress->skipReason(node) == reason; });
+  };
+  const size_t none = run.tasks.size();
+  if (const auto node = is(NodeState::Failed); node < none) return named(node, "failed");
+  if (const auto node = is(NodeState::Terminated); node < none) return named(node, "was stopped");
+  if (const auto node = skippedFor(SkipReason::RunStopping); node < none) {
+    return named(node, "was skipped when the run was stopped, and has not run since");
+  }
+  if (const auto node = skippedFor(SkipReason::UpstreamFailed); node < none) {
+    return named(node, "was skipped for the failure of another, and has not run since");
+  }
+  return {};
+}
+
+std::string_view stopText(RunReason why) {
+  switch (why) {
+    case RunReason::TaskFailed:
+      return "stopped, because another task of its run failed";
+    case RunReason::Timeout:
+      return "stopped, because the time of its run was over";
+    case RunReason::OverlapCancel:
+      return "stopped, because a newer run took the place of its run";
+    case RunReason::FlowDeleted:
+      return "stopped, because its flow was deleted";
+    default:
+      break;
+  }
+  return "stopped with its run";
+}
+
 std::string openNeedsText(const LiveRun& run, NodeIndex node) {
   std::string text;
   size_t shown = 0;

@@ -15,6 +15,10 @@ FailureReason failureReasonOf(SkipReason reason);
 
 // Why a skipped node was skipped: "load ended FAILED".
 std::string skipText(const LiveRun& run, NodeIndex node);
+// Of a run that has not ended well, the task that says why: "task load (id 7) failed"; empty: none.
+std::string whyNotFinished(const LiveRun& run);
+// Why the tasks of a run are stopped that ends for that reason.
+std::string_view stopText(RunReason why);
 // What a node that waits still waits for: "load (success), check (done)".
 std::string openNeedsText(const LiveRun& run, NodeIndex node);
 

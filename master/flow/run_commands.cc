@@ -32,7 +32,7 @@ std::string_view behindText(RunClass at) {
 
 }  // namespace
 
-Status RunEngine::stop(Operation& operation, LiveRun& run, RunReason why) {
+Status RunEngine::stop(Operation& operation, LiveRun& run, RunReason why, const std::string& text) {
   const Turn turn(*this, operation);
   carryOn(operation, run);
   RunState& state = run.record.state;
@@ -40,12 +40,13 @@ Status RunEngine::stop(Operation& operation, LiveRun& run, RunReason why) {
     // By hand outranks what the run did by itself: it is not to count as failed then.
     if (why == RunReason::StopAsked && state.reason != RunReason::StopAsked) {
       state.reason = why;
+      state.reason_text = text;
       operation.store(state, run.record.flow);
     }
     return {};
   }
   state.reason = why;
-  if (why != RunReason::OverlapCancel) state.reason_text.clear();
+  state.reason_text = text;
   if (!run.progress) {
     finish(operation, run, RunStatus::Terminated);
     return {};
@@ -123,21 +124,49 @@ Status RunEngine::rerun(Operation& operation, LiveRun& run, const std::vector<bo
   if (state.status == RunStatus::Terminating) {
     return wrongStatus(run, "wait until its tasks have ended");
   }
-  if (!run.progress) return wrongStatus(run, "none of its tasks has run yet");
+  if (!run.progress) {
+    if (!isTerminal(state.status)) return wrongStatus(run, "it has its first turn before it");
+    if (std::find(again.begin(), again.end(), false) != again.end()) {
+      return wrongStatus(run, "none of its tasks has run yet; rerun all of them");
+    }
+    ++state.reruns;
+    state.reason = RunReason::None;
+    state.reason_text.clear();
+    waitAgain(operation, run);
+    return {};
+  }
+  RunProgress after(*run.progress);
+  (void)after.rerun(again);
+  const flow::FlowSpec& spec = run.version->spec;
+  std::optional<NodeIndex> idle;  // One that would be skipped again.
   bool any = false;
   for (NodeIndex node = 0; node < again.size(); ++node) {
-    if (!again[node]) continue;
-    any = true;
+    // What waits anyway will run.
+    if (!again[node] || run.progress->state(node) == NodeState::Waiting) continue;
     const auto row = ended.find(node);
     if (row == ended.end() || !hasEnded(run.progress->state(node))) {
-      // What waits anyway will run.
-      if (run.progress->state(node) == NodeState::Waiting) continue;
-      return Error::conflict("task {} of run {} has not ended", run.version->spec.tasks[node].name,
-                             state.id);
+      return Error::conflict("task {} of run {} has not ended", spec.tasks[node].name, state.id);
     }
     RETURN_IF_ERROR(tasks_.checkRerun(row->second, force, read_at));
+    const bool skipped = hasEnded(after.state(node));
+    if (skipped && !idle) idle = node;
+    any = any || !skipped;
   }
-  if (!any) return Error::conflict("run {} has no task that this would run again", state.id);
+  if (!any && idle) {
+    const bool disabled = after.skipReason(*idle) == SkipReason::Disabled;
+    return Error::conflict("task {} of run {} would be skipped again: {}", spec.tasks[*idle].name,
+                           state.id,
+                           disabled ? "disabled by the definition" : skipText(run, *idle));
+  }
+  if (!any) return Error::conflict("run {} has no ended task that this would run again", state.id);
+  runAgain(operation, run, again, ended, force, read_at, Again::NewPass);
+  return {};
+}
+
+void RunEngine::runAgain(Operation& operation, LiveRun& run, const std::vector<bool>& again,
+                         const std::map<NodeIndex, TaskRecord>& ended, bool force, BootTime read_at,
+                         Again how) {
+  RunState& state = run.record.state;
   for (NodeIndex node = 0; node < again.size(); ++node) {
     const auto row = ended.find(node);
     if (!again[node] || row == ended.end() || !hasEnded(run.progress->state(node))) continue;
@@ -148,7 +177,8 @@ Status RunEngine::rerun(Operation& operation, LiveRun& run, const std::vector<bo
     part->no_runner = !spec.hasRunner();
     part->ignore_failure = spec.ignore_failure;
     run.outputs.erase(spec.name);
-    const auto live = tasks_.rerun(operation, row->second, force, read_at, std::move(part));
+    const auto live = tasks_.rerun(operation, row->second, force, read_at, std::move(part),
+                                   how == Again::NewPass && spec.hold);
     CHECK(live.ok());
   }
   const RunEffects effects = run.progress->rerun(again);
@@ -157,23 +187,10 @@ Status RunEngine::rerun(Operation& operation, LiveRun& run, const std::vector<bo
   state.reason_text.clear();
   if (!isTerminal(state.status)) {
     operation.store(state, run.record.flow);
-    apply(operation, run, effects);
-    return {};
+    return apply(operation, run, effects);
   }
-  // It takes its place anew, in the order of plan times.
-  state.status = RunStatus::Waiting;
-  state.finished_at = {};
-  state.started_at = {};  // Its time limit begins again.
-  state.late = false;
-  operation.store(state, run.record.flow);
   apply(operation, run, {{}, effects.skipped});
-  if (run.record.parent_run != 0) {
-    begin(operation, run);
-  } else {
-    enqueue(run);
-    freed_.insert(nameKey(run.record.flow));
-  }
-  return {};
+  waitAgain(operation, run);
 }
 
 Status RunEngine::forceSuccess(Operation& operation, LiveRun& run, NodeIndex node,
@@ -189,17 +206,24 @@ Status RunEngine::forceSuccess(Operation& operation, LiveRun& run, NodeIndex nod
     return Error::conflict("task {} of run {} has not failed", run.version->spec.tasks[node].name,
                            run.record.state.id);
   }
-  // What was skipped because of the failure, and only that, has its turn after all.
+  // What was skipped because of the failure, and only that, has its turn after all. (What another
+  // failure keeps from it stays as it is.)
   const NodeIndex from[] = {node};
   std::vector<bool> again = run.version->graph->withDescendants(from);
   again[node] = false;
-  bool any = false;
   for (NodeIndex i = 0; i < again.size(); ++i) {
     const SkipReason why = run.progress->skipReason(i);
     again[i] = again[i] && run.progress->state(i) == NodeState::Skipped &&
                (why == SkipReason::UpstreamFailed || why == SkipReason::UpstreamSkipped);
-    any = any || again[i];
+  }
+  RunProgress after(*run.progress);
+  after.amend(node, NodeState::Succeeded);
+  (void)after.rerun(again);
+  bool any = false;
+  for (NodeIndex i = 0; i < again.size(); ++i) {
+    again[i] = again[i] && !hasEnded(after.state(i));
     if (!again[i]) continue;
+    any = true;
     const auto skipped = ended.find(i);
     if (skipped == ended.end()) {
       return Error::make(ErrorCode::Busy, "run {} changed while it was read", run.record.state.id);
@@ -207,6 +231,7 @@ Status RunEngine::forceSuccess(Operation& operation, LiveRun& run, NodeIndex nod
     RETURN_IF_ERROR(tasks_.checkRerun(skipped->second, false, read_at));
   }
   RETURN_IF_ERROR(tasks_.forceSuccess(operation, row->second, read_at));
+  operation.changes.places.push_back({row->second.state.id, run.record.state.id, run.record.flow});
   events_.onNodeEnded(operation, run,
                       {.task = row->second.state.id,
                        .run = run.record.state.id,
@@ -214,9 +239,21 @@ Status RunEngine::forceSuccess(Operation& operation, LiveRun& run, NodeIndex nod
                        .attempt = row->second.state.attempt});
   run.outputs[run.version->spec.tasks[node].name] = {};
   run.progress->amend(node, NodeState::Succeeded);
-  if (any) return rerun(operation, run, again, ended, false, read_at);
+  if (any) {
+    runAgain(operation, run, again, ended, false, read_at, Again::GoOn);
+    return {};
+  }
   (void)run.progress->rerun(again);  // Counts the failure no more.
-  if (isTerminal(run.record.state.status)) ended_.push_back({.run = run.record.state.id});
+  RunState& state = run.record.state;
+  if (!isTerminal(state.status)) {
+    // Another task may have failed; its words come with the end.
+    state.reason_text.clear();
+    operation.store(state, run.record.flow);
+    return {};
+  }
+  state.reason = RunReason::None;
+  state.reason_text.clear();
+  ended_.push_back({.run = state.id});
   return {};
 }
 

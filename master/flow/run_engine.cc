@@ -182,18 +182,18 @@ void RunEngine::begin(Operation& operation, LiveRun& run) {
   run.tasks.resize(spec.tasks.size());
   for (NodeIndex i = 0; i < spec.tasks.size(); ++i) {
     const flow::TaskNode& node = spec.tasks[i];
-    const LiveTask& task = tasks_.addNode(
-        operation, {.run = state.id,
-                    .flow = run.record.flow,
-                    .node = i,
-                    .name = node.name,
-                    .kind = node.kind,
-                    .policy = policyOf(run, node),
-                    .priority = node.priority == Priority::Normal ? state.priority : node.priority,
-                    .tags = node.tags,
-                    .hold = node.hold,
-                    .no_runner = !node.hasRunner(),
-                    .ignore_failure = node.ignore_failure});
+    const LiveTask& task =
+        tasks_.addNode(operation, {.run = state.id,
+                                   .flow = run.record.flow,
+                                   .node = i,
+                                   .name = node.name,
+                                   .kind = node.kind,
+                                   .policy = policyOf(run, node),
+                                   .priority = node.priority == Priority::Normal ? state.priority : node.priority,
+                                   .tags = node.tags,
+                                   .hold = node.hold,
+                                   .no_runner = !node.hasRunner(),
+                                   .ignore_failure = node.ignore_failure});
     run.tasks[i] = task.state.id;
   }
   apply(operation, run, run.progress->start());
@@ -383,7 +383,8 @@ void RunEngine::endTasks(Operation& operation, LiveRun& run) {
   for (NodeIndex node = 0; node < run.tasks.size(); ++node) {
     LiveTask* task = taskOf(run, node);
     if (task == nullptr || run.progress->state(node) != NodeState::Ready) continue;
-    const Status stopped = tasks_.stop(operation, *task, StopCause::Run);
+    const Status stopped = tasks_.stop(operation, *task, StopCause::Run,
+                                       std::string(stopText(run.record.state.reason)));
     if (!stopped.ok()) logWarn("task_not_stopped", field("error", stopped.error().message()));
   }
   ended_.push_back({.run = run.record.state.id});  // All of it may have waited.
@@ -399,6 +400,7 @@ void RunEngine::settle(Operation& operation, LiveRun& run) {
   }
   if (state.status == RunStatus::Terminating) return finish(operation, run, statusOf(state.reason));
   if (end == RunEnd::Failed) state.reason = RunReason::TaskFailed;
+  if (state.reason_text.empty()) state.reason_text = whyNotFinished(run);
   finish(operation, run, end == RunEnd::Failed ? RunStatus::Failed : RunStatus::Terminated);
 }
 
@@ -448,7 +450,9 @@ void RunEngine::onNodeStopAsked(Operation& operation, LiveTask& task) {
   const auto link = flows_.sub_runs.find(task.state.id);
   LiveRun* sub_run = link == flows_.sub_runs.end() ? nullptr : flows_.findRun(link->second);
   if (sub_run == nullptr) return tasks_.stopped(operation, task);
-  const Status asked = stop(operation, *sub_run, RunReason::StopAsked);
+  const Status asked = stop(
+      operation, *sub_run, RunReason::StopAsked,
+      fmt::format("task {} of run {}, which it is, was stopped", task.state.id, task.part->run));
   if (!asked.ok()) logWarn("run_not_stopped", field("error", asked.error().message()));
 }
 

@@ -69,16 +69,18 @@ class RunEngine final : public RunListener {
   void close() { open_ = false; }
 
   // --- commands ----------------------------------------------------------------------------
-  // Errors of all: Conflict (the state; named). `why` is stored: the next master ends it too.
-  Status stop(Operation& operation, LiveRun& run, RunReason why);
+  // Errors of all: Conflict (the state; named). `why` is stored: the next master ends it too;
+  // `text` says more to people.
+  Status stop(Operation& operation, LiveRun& run, RunReason why, const std::string& text = {});
   Status pause(Operation& operation, LiveRun& run);
   Status resume(Operation& operation, LiveRun& run);
   // Only a run that waits.
   Status skip(Operation& operation, LiveRun& run);
   Status setPriority(Operation& operation, LiveRun& run, Priority priority);
   // Runs the marked nodes again; `ended` has the rows (read at `read_at`) of those tasks. Of a run
-  // that has ended: revive() first. Errors: Conflict (a marked task has not ended, or its end was
-  // never proved and no force), Busy (changed since it was read).
+  // that has ended: revive() first. One that never began does so if all nodes are marked.
+  // Errors: Conflict (a marked task has not ended, or its end was never proved and no force; all
+  // would be skipped again), Busy (changed since it was read).
   Status rerun(Operation& operation, LiveRun& run, const std::vector<bool>& again,
                const std::map<NodeIndex, TaskRecord>& ended, bool force, BootTime read_at);
   // A failed task counts as a success; what was skipped behind it runs. As rerun().
@@ -157,6 +159,10 @@ class RunEngine final : public RunListener {
   // operation, and the run begins then.
   bool looksBack(Operation& operation, LiveRun& run);
   void onLookedBack(RunId id, const Result<WallTime>& previous);
+  // One that waits gives its turn up: it never began and is skipped, or is a rerun and stopped.
+  void giveUp(Operation& operation, LiveRun& run, RunReason why, const std::string& text);
+  // An ended run takes its place anew, in the order of plan times.
+  void waitAgain(Operation& operation, LiveRun& run);
   void retryLater();
   void retry();
 
@@ -178,6 +184,12 @@ class RunEngine final : public RunListener {
   // The run is terminal: its row, its place, who waits for it. It is gone afterwards.
   void finish(Operation& operation, LiveRun& run, RunStatus status);
   void tellParent(Operation& operation, const RunRecord& record);
+  // The marked nodes that have ended begin a new pass (their definition may hold them), or go on in
+  // the one that a failure cut short.
+  enum class Again : uint8_t { NewPass, GoOn };
+  void runAgain(Operation& operation, LiveRun& run, const std::vector<bool>& again,
+                const std::map<NodeIndex, TaskRecord>& ended, bool force, BootTime read_at,
+                Again how);
   void armTimers(LiveRun& run);
   void onTimer(RunId id, uint32_t generation);
 

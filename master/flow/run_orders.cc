@@ -51,12 +51,11 @@ std::string_view wordOf(api::RerunScope scope) {
   return "";
 }
 
-// The node that the order names. Errors: InvalidArgument.
+// The node that the order names. Errors: NotFound.
 Result<NodeIndex> namedNode(const api::RunOrder& order, const LiveRun& run) {
   if (const auto node = run.version->find(order.task)) return *node;
-  return Error(ErrorCode::InvalidArgument,
-               fmt::format("run {} of {} has no task {}", order.id, run.record.flow, order.task),
-               "task");
+  return Error::notFound("run {} of {} has no task {}", order.id, run.record.flow,
+                         truncateUtf8(order.task, 128));
 }
 
 }  // namespace
@@ -77,73 +76,122 @@ void RunOrders::order(api::RunOrder order, api::Callback<RunRecord> done) {
   if (needsTask(order) && order.task.empty()) {
     return done(Error(ErrorCode::InvalidArgument, "a task of the run has to be named", "task"));
   }
-  read(std::move(order), kOrderTriesMax, std::move(done));
+  const auto told = [done = std::move(done)](Result<Outcome> outcome) {
+    done(outcome.ok() ? Result<RunRecord>(std::move(outcome->run)) : outcome.error());
+  };
+  read({.order = std::move(order), .done = told}, kOrderTriesMax);
 }
 
-void RunOrders::read(api::RunOrder order, int tries, api::Callback<RunRecord> done) {
-  reads_.submit([this, order = std::move(order), tries,
-                 done = std::move(done)](dao::Reader& reader) mutable {
+void RunOrders::orderTask(const TaskRecord& task, api::TaskCommand command, bool force,
+                          const api::Request& request, api::Callback<TaskState> done) {
+  const bool rerun = command == api::TaskCommand::Rerun;
+  const auto told = [done = std::move(done)](Result<Outcome> outcome) {
+    done(outcome.ok() ? Result<TaskState>(std::move(outcome->task)) : outcome.error());
+  };
+  read({.order = {.id = task.run_id,
+                  .command = rerun ? api::RunCommand::Rerun : api::RunCommand::ForceSuccess,
+                  .scope = api::RerunScope::One,
+                  .task = task.name,
+                  .force = force,
+                  .request = request},
+        .task = task.state.id,
+        .done = told},
+       kOrderTriesMax);
+}
+
+void RunOrders::read(Asked asked, int tries) {
+  reads_.submit([this, asked = std::move(asked), tries](dao::Reader& reader) mutable {
+    const api::RunOrder& order = asked.order;
     auto rows = std::make_shared<Rows>();
     rows->read_at = context_.clock.bootNow();
     auto row = reader.run(order.id);
-    if (!row.ok()) return done(row.error());
-    if (!row->has_value()) return done(Error::notFound("there is no run {}", order.id));
+    if (!row.ok()) return asked.done(row.error());
+    if (!row->has_value() && asked.task != 0) {
+      return asked.done(Error::conflict("task {} was a part of run {}, which is not kept any more",
+                                        asked.task, order.id));
+    }
+    if (!row->has_value()) return asked.done(Error::notFound("there is no run {}", order.id));
     rows->run = std::move(**row);
     if (revives(order)) {
       auto tasks = reader.tasksOfRun(order.id);
-      if (!tasks.ok()) return done(tasks.error());
+      if (!tasks.ok()) return asked.done(tasks.error());
       rows->tasks = std::move(*tasks);
       auto version = reader.flowVersion(nameKey(rows->run.flow), rows->run.version);
-      if (!version.ok()) return done(version.error());
+      if (!version.ok()) return asked.done(version.error());
       if (version->has_value()) {
         rows->version = readFlowVersion(rows->run.flow, rows->run.version, (*version)->text);
       }
     }
+    const auto done = asked.done;
     const bool queued = context_.dispatcher.tryPost(
-        [this, order = std::move(order), rows, tries, done] { decide(order, *rows, tries, done); });
+        [this, asked = std::move(asked), rows, tries] { decide(asked, *rows, tries); });
     if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
   });
 }
 
-void RunOrders::decide(const api::RunOrder& order, const Rows& rows, int tries,
-                       const api::Callback<RunRecord>& done) {
-  if (!open_) return done(Error(ErrorCode::NotActive, "this master does not take commands yet"));
+void RunOrders::decide(const Asked& asked, const Rows& rows, int tries) {
+  const api::RunOrder& order = asked.order;
+  if (!open_) {
+    return asked.done(Error(ErrorCode::NotActive, "this master does not take commands yet"));
+  }
   if (const Status accepts = context_.writer.acceptance(); !accepts.ok()) {
-    return done(accepts.error());
+    return asked.done(accepts.error());
   }
   bool revived = false;
   const Result<LiveRun*> found = find(order, rows, revived);
-  Audit audit = auditOf(order);
-  audit.setBefore(auditFacts(found.ok() ? (*found)->record.state : rows.run.state));
   Operation operation;
   operation.touchRun(order.id);
+  if (asked.task != 0) operation.touchTask(asked.task);
+  const Outcome before = outcomeOf(asked, rows, operation);
+  Audit audit = auditOf(asked);
+  audit.setBefore(asked.task != 0 ? auditFacts(before.task) : auditFacts(before.run.state));
   const Status ran = found.ok() ? run(operation, order, rows, **found) : Status(found.error());
   if (!ran.ok()) {
     if (revived) runs_.drop(order.id);
-    if (ran.error().code() == ErrorCode::Busy && tries > 1) return read(order, tries - 1, done);
+    if (ran.error().code() == ErrorCode::Busy && tries > 1) return read(asked, tries - 1);
     audit.putInto(operation, ran);
-    operation.then([done, error = ran.error()] { done(error); });
+    operation.then([done = asked.done, error = ran.error()] { done(error); });
     return context_.writer.submit(std::move(operation));
   }
   logInfo("run_order", field("run", order.id), field("command", wordOf(order.command)),
-          field("principal", order.request.principal), field("epoch", context_.epoch()));
-  RunRecord record = rows.run;
-  if (const LiveRun* live = flows_.findRun(order.id)) record.state = live->record.state;
-  for (const RunState& state : operation.changes.run_states) {
-    if (state.id == order.id) record.state = state;
-  }
-  audit.setAfter(auditFacts(record.state));
+          field("task", asked.task), field("principal", order.request.principal),
+          field("epoch", context_.epoch()));
+  Outcome outcome = outcomeOf(asked, rows, operation);
+  audit.setAfter(asked.task != 0 ? auditFacts(outcome.task) : auditFacts(outcome.run.state));
   audit.putInto(operation, ran);
-  operation.then([done, record = std::move(record)] { done(record); });
+  operation.then([done = asked.done, outcome = std::move(outcome)] { done(outcome); });
   context_.writer.submit(std::move(operation));
 }
 
-Audit RunOrders::auditOf(const api::RunOrder& order) const {
-  Audit audit(order.request, context_.clock.wallNow(), fmt::format("run.{}", wordOf(order.command)),
-              std::to_string(order.id));
+RunOrders::Outcome RunOrders::outcomeOf(const Asked& asked, const Rows& rows,
+                                        const Operation& operation) const {
+  Outcome out{.run = rows.run};
+  if (const LiveRun* live = flows_.findRun(asked.order.id)) out.run.state = live->record.state;
+  for (const RunState& state : operation.changes.run_states) {
+    if (state.id == asked.order.id) out.run.state = state;
+  }
+  if (asked.task == 0) return out;
+  for (const TaskRecord& task : rows.tasks) {
+    if (task.state.id == asked.task) out.task = task.state;
+  }
+  if (const LiveTask* live = context_.live.findTask(asked.task)) out.task = live->state;
+  if (const TaskState* state = operation.stateOf(asked.task)) out.task = *state;
+  return out;
+}
+
+Audit RunOrders::auditOf(const Asked& asked) const {
+  const api::RunOrder& order = asked.order;
+  const std::string_view noun = asked.task != 0 ? "task" : "run";
+  Audit audit(order.request, context_.clock.wallNow(),
+              fmt::format("{}.{}", noun, wordOf(order.command)),
+              std::to_string(asked.task != 0 ? asked.task : order.id));
   Json params = Json::object();
-  if (!order.task.empty()) params["task"] = truncateUtf8(order.task, 128);
-  if (order.command == api::RunCommand::Rerun) params["scope"] = wordOf(order.scope);
+  if (asked.task != 0) {
+    params["run"] = std::to_string(order.id);
+  } else {
+    if (!order.task.empty()) params["task"] = truncateUtf8(order.task, 128);
+    if (order.command == api::RunCommand::Rerun) params["scope"] = wordOf(order.scope);
+  }
   if (order.command == api::RunCommand::SetPriority) params["priority"] = toString(order.priority);
   if (order.force) params["force"] = true;
   if (!params.empty()) audit.setParams(params);
@@ -174,13 +222,15 @@ Result<std::vector<bool>> RunOrders::nodesOf(const api::RunOrder& order, const L
   std::vector<NodeIndex> from;
   if (order.scope == api::RerunScope::All) return std::vector<bool>(count, true);
   if (order.scope == api::RerunScope::Failed) {
+    if (!run.progress) return std::vector<bool>(count, true);  // None of it has run.
     std::vector<bool> again(count, false);
-    for (NodeIndex i = 0; run.progress && i < count; ++i) {
+    for (NodeIndex i = 0; i < count; ++i) {
       const NodeState at = run.progress->state(i);
       const SkipReason why = run.progress->skipReason(i);
-      // Skipped by choice is no failure; what hangs on a failed one is behind it.
+      // Skipped by choice is no failure; what hangs on a failed one is behind it, but for what a
+      // rerun of that one alone has left.
       const bool failed = at == NodeState::Failed || at == NodeState::Terminated ||
-                          (at == NodeState::Skipped && why == SkipReason::RunStopping);
+                          why == SkipReason::RunStopping || why == SkipReason::UpstreamFailed;
       if (failed) from.push_back(i);
     }
     return from.empty() ? again : run.version->graph->withDescendants(from);
@@ -197,7 +247,7 @@ Status RunOrders::run(Operation& operation, const api::RunOrder& order, const Ro
                       LiveRun& run) {
   switch (order.command) {
     case api::RunCommand::Stop:
-      return runs_.stop(operation, run, RunReason::StopAsked);
+      return runs_.stop(operation, run, RunReason::StopAsked, doneBy("stopped", order.request));
     case api::RunCommand::Pause:
       return runs_.pause(operation, run);
     case api::RunCommand::Resume:
@@ -214,7 +264,7 @@ Status RunOrders::run(Operation& operation, const api::RunOrder& order, const Ro
                                      order.id)
                    : Error::conflict("task {} of run {} has ended", order.task, order.id);
       }
-      return tasks_.skip(operation, *task);
+      return tasks_.skip(operation, *task, doneBy("skipped", order.request));
     }
     case api::RunCommand::Rerun:
     case api::RunCommand::ForceSuccess:

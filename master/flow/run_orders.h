@@ -21,6 +21,10 @@ class RunOrders {
 
   // Any thread. Errors: as api::RunPort::order.
   void order(api::RunOrder order, api::Callback<RunRecord> done);
+  // The same order (Rerun of that task alone, or ForceSuccess) asked of an ended task of a run: its
+  // answer and its audit row are about the task. Any thread. Errors: as api::TaskPort::command.
+  void orderTask(const TaskRecord& task, api::TaskCommand command, bool force,
+                 const api::Request& request, api::Callback<TaskState> done);
 
   // Dispatcher thread.
   void open() { open_ = true; }
@@ -29,10 +33,20 @@ class RunOrders {
  private:
   // The rows of a run, read at one moment.
   struct Rows;
-  void read(api::RunOrder order, int tries, api::Callback<RunRecord> done);
-  void decide(const api::RunOrder& order, const Rows& rows, int tries,
-              const api::Callback<RunRecord>& done);
-  Audit auditOf(const api::RunOrder& order) const;
+  // What an order leaves: the run, and the task that was asked.
+  struct Outcome {
+    RunRecord run = {};
+    TaskState task = {};
+  };
+  struct Asked {
+    api::RunOrder order;
+    TaskId task = 0;  // That was asked; 0: the run itself.
+    api::Callback<Outcome> done;
+  };
+  void read(Asked asked, int tries);
+  void decide(const Asked& asked, const Rows& rows, int tries);
+  Outcome outcomeOf(const Asked& asked, const Rows& rows, const Operation& operation) const;
+  Audit auditOf(const Asked& asked) const;
   Status run(Operation& operation, const api::RunOrder& order, const Rows& rows, LiveRun& run);
   Result<LiveRun*> find(const api::RunOrder& order, const Rows& rows, bool& revived);
   Result<std::vector<bool>> nodesOf(const api::RunOrder& order, const LiveRun& run) const;

@@ -80,16 +80,13 @@ void RunEngine::admit(Operation& operation, LiveRun& run) {
     for (const RunId other : running) {
       LiveRun& older = *flows_.findRun(other);
       if (older.record.state.status == RunStatus::Terminating) continue;
-      older.record.state.reason_text = text;
-      const Status stopped = stop(operation, older, RunReason::OverlapCancel);
+      const Status stopped = stop(operation, older, RunReason::OverlapCancel, text);
       if (!stopped.ok()) logWarn("run_not_stopped", field("error", stopped.error().message()));
     }
     for (const auto& [rank, other] : waiting) {
       LiveRun& older = *flows_.findRun(other);
       if (older.record.backfill != 0) continue;
-      older.record.state.reason = RunReason::OverlapCancel;
-      older.record.state.reason_text = text;
-      finish(operation, older, RunStatus::Skipped);
+      giveUp(operation, older, RunReason::OverlapCancel, text);
     }
     return;
   }
@@ -113,6 +110,29 @@ RunId RunEngine::currentRunOf(const LiveFlow& flow) const {
 void RunEngine::takePlace(Operation& operation, LiveRun& run) {
   flowOf(run).running.insert(run.record.state.id);
   begin(operation, run);
+}
+
+void RunEngine::giveUp(Operation& operation, LiveRun& run, RunReason why, const std::string& text) {
+  if (!run.progress) {
+    run.record.state.reason = why;
+    run.record.state.reason_text = text;
+    return finish(operation, run, RunStatus::Skipped);
+  }
+  // A rerun has tasks that wait with it, and an end of before: none of that is lost in a SKIPPED.
+  const Status stopped = stop(operation, run, why, text);
+  if (!stopped.ok()) logWarn("run_not_stopped", field("error", stopped.error().message()));
+}
+
+void RunEngine::waitAgain(Operation& operation, LiveRun& run) {
+  RunState& state = run.record.state;
+  state.status = RunStatus::Waiting;
+  state.finished_at = {};
+  state.started_at = {};  // Its time limit begins again.
+  state.late = false;
+  operation.store(state, run.record.flow);
+  if (run.record.parent_run != 0) return begin(operation, run);
+  enqueue(run);
+  freed_.insert(nameKey(run.record.flow));
 }
 
 void RunEngine::fillPlaces(Operation& operation, const std::string& flow_key) {
@@ -163,9 +183,7 @@ void RunEngine::leaveBackfill(Operation& operation, const LiveRun& run, RunStatu
     for (const RunId other : others) {
       LiveRun* waiting = flows_.findRun(other);
       if (waiting == nullptr) continue;
-      waiting->record.state.reason = RunReason::BackfillStopped;
-      waiting->record.state.reason_text = text;
-      finish(operation, *waiting, RunStatus::Skipped);
+      giveUp(operation, *waiting, RunReason::BackfillStopped, text);
     }
     return;
   }

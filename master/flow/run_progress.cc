@@ -73,7 +73,9 @@ void RunProgress::finish(NodeIndex index, NodeState end, SkipReason why) {
   node.reason = end == NodeState::Skipped ? why : SkipReason::None;
   --unended_;
   failed_ += end == NodeState::Failed ? 1 : 0;
-  terminated_ += end == NodeState::Terminated ? 1 : 0;
+  left_out_ += node.reason == SkipReason::UpstreamFailed ? 1 : 0;
+  const bool stopped = end == NodeState::Terminated || node.reason == SkipReason::RunStopping;
+  terminated_ += stopped ? 1 : 0;
 }
 
 RunEffects RunProgress::settle(std::vector<NodeIndex> ended) {
@@ -146,7 +148,7 @@ RunEffects RunProgress::restore(const std::vector<Reached>& reached) {
 RunEffects RunProgress::recount(const std::vector<Node>& before, const std::vector<bool>& again) {
   nodes_.assign(before.size(), Node{});
   unended_ = nodes_.size();
-  failed_ = terminated_ = 0;
+  failed_ = left_out_ = terminated_ = 0;
   RunEffects effects;
   std::vector<NodeIndex> none;
   for (const NodeIndex index : graph_->order()) {
@@ -174,6 +176,7 @@ RunEnd RunProgress::outlook() const {
   if (stopping_ && failed_ == 0) return RunEnd::Terminated;
   if (failed_ > 0) return RunEnd::Failed;
   if (terminated_ > 0) return RunEnd::Terminated;
+  if (left_out_ > 0) return RunEnd::Failed;
   return RunEnd::Running;
 }
 

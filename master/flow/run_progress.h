@@ -46,7 +46,9 @@ enum class RunEnd : uint8_t { Running, Finished, Failed, Terminated };
 //
 // A node starts when all its needs are met. It is skipped as soon as one can't be met any more
 // and no upstream node is still to end, so that its end never overtakes theirs.
-// The run fails if a node failed whose failure is not ignored, whatever ran behind it.
+// The run fails if a node failed whose failure is not ignored, whatever ran behind it; also if one
+// that was skipped for such a failure has not run since the failure is mended. In the same way what
+// was skipped because the run was stopped counts as ended from outside.
 class RunProgress {
  public:
   explicit RunProgress(std::shared_ptr<const FlowGraph> graph);
@@ -104,6 +106,7 @@ class RunProgress {
   std::vector<Node> nodes_;
   size_t unended_ = 0;
   size_t failed_ = 0;
+  size_t left_out_ = 0;  // Skipped for the failure of another.
   size_t terminated_ = 0;
   bool stopping_ = false;
 };

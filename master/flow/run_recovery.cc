@@ -2,6 +2,7 @@
 // clocks of runs, which every master starts anew.
 #include <algorithm>
 
+#include "common/base/duration_text.h"
 #include "common/base/log.h"
 #include "master/flow/node_words.h"
 #include "master/flow/run_turn.h"
@@ -206,7 +207,10 @@ void RunEngine::onTimer(RunId id, uint32_t generation) {
   const bool over =
       timeout.count() > 0 && state.started_at != WallTime{} && now - state.started_at >= timeout;
   if (over && (state.status == RunStatus::Running || state.status == RunStatus::Paused)) {
-    const Status stopped = stop(operation, *run, RunReason::Timeout);
+    const Status stopped =
+        stop(operation, *run, RunReason::Timeout,
+             fmt::format("not done within {}",
+                         formatDuration(std::chrono::duration_cast<Millis>(timeout))));
     if (!stopped.ok()) logWarn("run_not_stopped", field("error", stopped.error().message()));
   }
   if (operation.writes()) context_.writer.submit(std::move(operation));

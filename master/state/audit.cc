@@ -31,6 +31,10 @@ void Audit::putInto(Operation& operation, const Status& outcome) const {
   row.after.clear();
 }
 
+std::string doneBy(std::string_view what, const api::Request& request) {
+  return fmt::format("{} by {}", what, request.principal.empty() ? "hand" : request.principal);
+}
+
 Json auditFacts(const TaskState& task) {
   Json facts = {{"status", toString(task.status)}};
   if (task.hold) facts["hold"] = true;

@@ -40,6 +40,9 @@ class Audit {
   AuditRecord row_;
 };
 
+// For people: "stopped by ann".
+std::string doneBy(std::string_view what, const api::Request& request);
+
 // What rows say of a thing as it stands.
 Json auditFacts(const TaskState& task);
 Json auditFacts(const RunState& run);

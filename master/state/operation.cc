@@ -104,6 +104,13 @@ void Operation::store(const TaskState& state) {
   changes.task_states.push_back(state);
 }
 
+const TaskState* Operation::stateOf(TaskId id) const {
+  const auto& states = changes.task_states;
+  const auto newest = std::find_if(states.rbegin(), states.rend(),
+                                   [id](const TaskState& state) { return state.id == id; });
+  return newest == states.rend() ? nullptr : &*newest;
+}
+
 void Operation::store(const AttemptRecord& attempt) {
   touchTask(attempt.task_id);
   touchRunner(attempt.runner_id);

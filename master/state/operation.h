@@ -86,6 +86,8 @@ struct Operation {
   void store(const SettingRecord& setting);
   void forgetHost(const std::string& name);
   void forgetRunner(const std::string& runner_id);
+  // The newest state of that task in it; null: it does not change.
+  const TaskState* stateOf(TaskId id) const;
   bool writes() const { return !changes.empty() || !statements.empty() || !numbers.empty(); }
   void then(std::function<void()> effect) { effects.push_back(std::move(effect)); }
 };

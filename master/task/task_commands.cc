@@ -153,13 +153,13 @@ void TaskCommands::refillIds() {
   }
 }
 
-Status TaskCommands::runLive(Operation& operation, LiveTask& task, api::TaskCommand command) {
+Status TaskCommands::runLive(Operation& operation, LiveTask& task, api::TaskCommand command,
+                             const api::Request& request) {
   switch (command) {
     case api::TaskCommand::Stop:
-      RETURN_IF_ERROR(engine_.stop(operation, task, StopCause::Stop));
-      return {};
+      return engine_.stop(operation, task, StopCause::Stop, doneBy("stopped", request));
     case api::TaskCommand::Skip:
-      return engine_.skip(operation, task);
+      return engine_.skip(operation, task, doneBy("skipped", request));
     case api::TaskCommand::Hold:
       return engine_.hold(operation, task);
     case api::TaskCommand::Release:
@@ -175,6 +175,11 @@ Status TaskCommands::runLive(Operation& operation, LiveTask& task, api::TaskComm
 void TaskCommands::command(TaskId id, api::TaskCommand command, bool force,
                            const api::Request& request, const TaskRecord* record, BootTime read_at,
                            api::Callback<TaskState> done) {
+  const bool revives =
+      command == api::TaskCommand::Rerun || command == api::TaskCommand::ForceSuccess;
+  if (revives && record != nullptr && record->run_id != 0 && !context_.live.findTask(id)) {
+    return order_of_run_(*record, command, force, request, std::move(done));
+  }
   Operation operation;
   operation.touchTask(id);
   Audit audit(request, context_.clock.wallNow(), std::string(wordOf(command)), std::to_string(id));
@@ -193,7 +198,7 @@ void TaskCommands::command(TaskId id, api::TaskCommand command, bool force,
   if (record != nullptr) audit.setBefore(auditFacts(record->state));
   if (LiveTask* task = context_.live.findTask(id)) {
     audit.setBefore(auditFacts(task->state));
-    ran = runLive(operation, *task, command);
+    ran = runLive(operation, *task, command, request);
   } else if (record == nullptr) {
     ran = Error::make(ErrorCode::Busy, "task {} has to be read", id);
   } else if (command == api::TaskCommand::Rerun) {
@@ -207,8 +212,7 @@ void TaskCommands::command(TaskId id, api::TaskCommand command, bool force,
   if (!ran.ok()) return answer(ran.error());
   logInfo("task_command", field("task", id), field("command", wordOf(command)),
           field("epoch", context_.epoch()));
-  const auto& states = operation.changes.task_states;
-  if (!states.empty()) return answer(states.back());
+  if (const TaskState* state = operation.stateOf(id)) return answer(*state);
   if (const LiveTask* task = context_.live.findTask(id)) return answer(task->state);
   answer(Error::internal("task {} changed without a trace", id));
 }

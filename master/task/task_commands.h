@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,13 @@ class TaskCommands {
   void command(TaskId id, api::TaskCommand command, bool force, const api::Request& request,
                const TaskRecord* record, BootTime read_at, api::Callback<TaskState> done);
 
+  // Orders on ended tasks of runs (rerun, force-success) are the run's to carry out: it alone knows
+  // what is behind them. Answers behind the commit, with an audit row of its own.
+  using OrderOfRun =
+      std::function<void(const TaskRecord& task, api::TaskCommand command, bool force,
+                         const api::Request& request, api::Callback<TaskState> done)>;
+  void setOrderOfRun(OrderOfRun order) { order_of_run_ = std::move(order); }
+
   // Of all requests that make something.
   RecentKeys& recentKeys() { return recent_keys_; }
 
@@ -38,11 +46,13 @@ class TaskCommands {
   std::string answerBody(const api::Submission& submission,
                          const std::vector<const LiveTask*>& tasks) const;
   Audit auditOf(const api::Submission& submission, const std::vector<const LiveTask*>& tasks) const;
-  Status runLive(Operation& operation, LiveTask& task, api::TaskCommand command);
+  Status runLive(Operation& operation, LiveTask& task, api::TaskCommand command,
+                 const api::Request& request);
   void refillIds();
 
   TermContext& context_;
   TaskEngine& engine_;
+  OrderOfRun order_of_run_;
   bool open_ = false;
   RecentKeys recent_keys_;
 };

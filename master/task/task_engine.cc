@@ -413,78 +413,7 @@ AttemptKey TaskEngine::openKey(const LiveTask& task) const {
   return {task.attempt->task_id, task.attempt->number, task.attempt->nonce};
 }
 
-// ----------------------------------------------------------------------------------- commands
-
-Status TaskEngine::stop(Operation& operation, LiveTask& task, StopCause cause) {
-  switch (task.state.status) {
-    case TaskStatus::Created:
-    case TaskStatus::Queued:
-    case TaskStatus::Retrying:
-      move(operation, task, TaskEvent::Cancel);
-      settle(operation, task);
-      return {};
-    case TaskStatus::Dispatched:
-    case TaskStatus::Running:
-      task.state.cause = cause;
-      move(operation, task, TaskEvent::StopAsked);
-      if (task.part && task.part->no_runner) {
-        runs_->onNodeStopAsked(operation, task);
-        return {};
-      }
-      if (on_stop_asked_) on_stop_asked_(operation, task);
-      return {};
-    case TaskStatus::Terminating:
-      // A stop by hand outranks a timeout: the owner wants it to end, not to be repeated.
-      if (cause != StopCause::Timeout && task.state.cause == StopCause::Timeout) {
-        task.state.cause = cause;
-        store(operation, task);
-      }
-      return {};
-    case TaskStatus::Callback:
-      outcomes_.onCallbackDropped(operation, task);
-      move(operation, task, TaskEvent::CallbackDropped);
-      settle(operation, task, false);
-      return {};
-    default:
-      return Error::conflict("task {} is {}: nothing is left to stop", task.state.id,
-                             toString(task.state.status));
-  }
-}
-
-Status TaskEngine::skip(Operation& operation, LiveTask& task) {
-  if (task.state.status == TaskStatus::Running) RETURN_IF_ERROR(checkSkipRunning(task));
-  RETURN_IF_ERROR(nextTaskStatus(task.state.status, TaskEvent::Skip).status());
-  if (task.part) task.state.reason = FailureReason::SkippedByHand;
-  move(operation, task, TaskEvent::Skip);
-  settle(operation, task);
-  return {};
-}
-
-Status TaskEngine::hold(Operation& operation, LiveTask& task) {
-  if (task.state.status == TaskStatus::Created) {
-    leaveStatus(task);
-    task.state.hold = true;
-    enterStatus(task);
-    store(operation, task);
-    return {};
-  }
-  RETURN_IF_ERROR(nextTaskStatus(task.state.status, TaskEvent::Hold).status());
-  task.state.hold = true;
-  move(operation, task, TaskEvent::Hold);
-  return {};
-}
-
-Status TaskEngine::release(Operation& operation, LiveTask& task) {
-  if (task.state.status != TaskStatus::Created || !task.state.hold) {
-    return Error::conflict("task {} is {} and not held", task.state.id,
-                           toString(task.state.status));
-  }
-  leaveStatus(task);
-  task.state.hold = false;
-  enterStatus(task);  // Its time may still be ahead; the hold kept no timer.
-  makeReady(operation, task);
-  return {};
-}
+// ----------------------------------------------------------------------------------- follow-up
 
 void TaskEngine::callbackDone(Operation& operation, LiveTask& task, bool delivered) {
   if (task.state.status != TaskStatus::Callback) return;

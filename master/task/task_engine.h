@@ -74,10 +74,12 @@ class TaskEngine {
   LiveTask& submit(Operation& operation, const TaskSpec& spec);
   // Takes back a task that recovery read: indexes and timers, no change of state.
   void adopt(LiveTask task);
-  // A new run of a terminal task, whose row was read at `read_at` (boot time).
+  // A new run of a terminal task, whose row was read at `read_at` (boot time). One of a run comes
+  // back with its part of it, never without. What nobody released stays held; `hold`: held anew.
   // Errors: Conflict (it is live, unproven without force, or changed since: Busy).
   Result<LiveTask*> rerun(Operation& operation, const TaskRecord& record, bool force,
-                          BootTime read_at, std::unique_ptr<NodePart> part = nullptr);
+                          BootTime read_at, std::unique_ptr<NodePart> part = nullptr,
+                          bool hold = false);
   // Whether rerun would do it.
   Status checkRerun(const TaskRecord& record, bool force, BootTime read_at) const;
   Status forceSuccess(Operation& operation, const TaskRecord& record, BootTime read_at);
@@ -144,9 +146,10 @@ class TaskEngine {
   void setOnStopAsked(std::function<void(Operation&, const LiveTask&)> told) {
     on_stop_asked_ = std::move(told);
   }
-  // Errors: Conflict with the reason. The task may be gone after success.
-  Status stop(Operation& operation, LiveTask& task, StopCause cause);
-  Status skip(Operation& operation, LiveTask& task);
+  // Errors: Conflict with the reason. The task may be gone after success. `why` is stored for
+  // people ("stopped by ann"); empty: nothing is to be said.
+  Status stop(Operation& operation, LiveTask& task, StopCause cause, const std::string& why = {});
+  Status skip(Operation& operation, LiveTask& task, const std::string& why = {});
   Status hold(Operation& operation, LiveTask& task);
   Status release(Operation& operation, LiveTask& task);
   // An awaited callback was delivered, or is given up. The task is gone afterwards.

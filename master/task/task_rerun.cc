@@ -25,8 +25,13 @@ Status TaskEngine::checkRerun(const TaskRecord& record, bool force, BootTime rea
 }
 
 Result<LiveTask*> TaskEngine::rerun(Operation& operation, const TaskRecord& record, bool force,
-                                    BootTime read_at, std::unique_ptr<NodePart> part) {
+                                    BootTime read_at, std::unique_ptr<NodePart> part, bool hold) {
   RETURN_IF_ERROR(checkRerun(record, force, read_at));
+  // Without its part it would be given to a runner, which may know nothing of its kind.
+  if (record.run_id != 0 && part == nullptr) {
+    return Error::conflict("task {} is a part of run {}: only the run can run it again",
+                           record.state.id, record.run_id);
+  }
   LiveTask task;
   task.state = record.state;
   task.part = std::move(part);
@@ -44,7 +49,8 @@ Result<LiveTask*> TaskEngine::rerun(Operation& operation, const TaskRecord& reco
   state.return_code.reset();
   state.signal = 0;
   state.cause = StopCause::None;
-  state.hold = state.forced = state.ignored = state.unproven = false;
+  state.hold = state.hold || hold;
+  state.forced = state.ignored = state.unproven = false;
   live_.recently_ended.erase(record.state.id);
   if (!record.outputs.empty()) operation.changes.outputs.push_back({record.state.id, {}});
   LiveTask& live = insertLive(std::move(task));

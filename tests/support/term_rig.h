@@ -96,6 +96,11 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
       heartbeats.resetRunnerOf(operation, task);
     });
     callbacker.setEngine(engine);
+    commands.setOrderOfRun([this](const TaskRecord& task, master::api::TaskCommand command,
+                                  bool force, const master::api::Request& request,
+                                  master::api::Callback<TaskState> done) {
+      run_orders.orderTask(task, command, force, request, std::move(done));
+    });
     registry.setListeningSince(listening_since_);
   }
 

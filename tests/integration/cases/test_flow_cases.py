@@ -207,6 +207,39 @@ class FlowCases(FlowCalls, SharedCase):
         self.assertEqual(len(self.system.rest.attempts(before["id"])), 1)
         self.assertEqual(self.output_of(run, "a"), "once\n")
 
+    def test_orders_of_a_task_are_those_of_its_run(self):
+        # Past its run, a kind without a runner would take one for ever, and nothing behind a forced
+        # success would go on.
+        self.apply({"flow": self.name, "tasks": {
+            "a": self.node(code="3"), "b": self.node(needs=["a"]), "n": {"noop": True}}})
+        run = self.trigger(self.name)
+        self.assertEqual(self.wait_run(run)["status"], "FAILED")
+        ids = {name: t["id"] for name, t in self.tasks_of(run).items()}
+
+        def ordered(name, verb):
+            answer = self.system.rest.request("POST", f"/api/v1/tasks/{ids[name]}/{verb}",
+                                              accept=(200, 409))
+            if answer.status == 200:
+                self.assertEqual(answer.json["id"], ids[name])
+            return answer
+        refused = ordered("b", "rerun")
+        self.assertEqual((refused.status, refused.code), (409, "conflict"))
+        self.assertIn("would be skipped again: a ended FAILED", refused.json["detail"])
+        self.assertEqual(ordered("n", "rerun").json["status"], "FINISHED")
+        self.assertEqual(self.wait_run(run)["status"], "FAILED")
+        self.system.kill("standalone")
+        self.system.start()
+        code, out, err = self.verb("task", "force-success", ids["a"])
+        self.assertEqual(code, 0, err)
+        self.assertIn(ids["a"], out)
+        self.assertEqual(self.wait_run(run, "FINISHED")["reruns"], 2)
+        self.assertEqual(self.statuses(run), {n: "FINISHED" for n in ids})
+        self.assertEqual(self.started(run), ["a", "b"])
+        code, _, err = self.verb("run", "rerun", run, "--task", "nope")
+        self.assertEqual(code, 3, err)
+        self.assertEqual([r for r in self.system.get("/api/v1/runners")["items"]
+                          if r["task_id"] in ids.values()], [])
+
     # What is refused when it is saved -------------------------------------------------------
 
     def refused(self, definition, *words, key=None):

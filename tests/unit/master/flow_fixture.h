@@ -22,6 +22,13 @@ tasks:
 class FlowTest : public MasterTest {
  protected:
   void SetUp() override { begin(); }
+  void TearDown() override {
+    // A run that has ended has no live tasks.
+    for (const auto& [id, task] : rig_->live.tasks) {
+      const bool left_behind = task.part && rig_->flows.findRun(task.part->run) == nullptr;
+      EXPECT_FALSE(left_behind) << "task " << id << " of run " << task.part->run;
+    }
+  }
 
   // The next version of a flow, durable.
   void define(const std::string& yaml) {

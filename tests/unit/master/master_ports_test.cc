@@ -188,6 +188,25 @@ TEST_F(MasterPortsTest, VerifyComparesEveryLiveRunWithItsRow) {
   EXPECT_EQ(found, expected);
 }
 
+TEST_F(MasterPortsTest, AnExplanationSaysWhoEndedATask) {
+  apply("{flow: f, tasks: {a: {command: [x]}}}", false);
+  const RunId run = trigger("f").state.id;
+  const auto nodes = flows_.nodes(run);
+  ASSERT_TRUE(nodes.ok() && nodes->size() == 1);
+  const TaskId task = nodes->front().task.record.state.id;
+  std::promise<Result<master::api::TaskView>> answer;
+  ports_.command(task, master::api::TaskCommand::Stop, false, {.principal = "ann"},
+                 [&](auto result) { answer.set_value(result); });
+  ASSERT_TRUE(answer.get_future().get().ok());
+  const auto of_task = flows_.explainTask(task);
+  ASSERT_TRUE(of_task.ok());
+  EXPECT_EQ(of_task->reasons.back(), "stopped by ann");
+  const auto of_run = flows_.explainRun(run);
+  ASSERT_TRUE(of_run.ok());
+  EXPECT_EQ(of_run->reasons.back(),
+            fmt::format("task a (id {}) is TERMINATED: stopped by ann", task));
+}
+
 TEST_F(MasterPortsTest, RunsAndThePlannerAreInTheFigures) {
   // Aim: how many runs are where, and whether the planner keeps up, is seen in figures and metrics.
   apply("{flow: f, overlap: {policy: parallel, max_runs: 2}, tasks: {a: {command: [x]}}}", false);

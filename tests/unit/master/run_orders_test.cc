@@ -222,7 +222,9 @@ TEST_F(RunOrdersTest, RerunFromATaskOrOfOneAlone) {
   EXPECT_EQ(runStatus(run), R::Finished);
   const auto unknown =
       orderRun({.id = run, .command = RunCommand::Rerun, .scope = RerunScope::One, .task = "z"});
-  EXPECT_EQ(unknown.status().error().code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(unknown.status().error().code(), ErrorCode::NotFound);
+  const auto skip = orderRun({.id = run, .command = RunCommand::Skip, .task = "z"});
+  EXPECT_EQ(skip.status().error().code(), ErrorCode::Conflict);  // Nothing of it waits any more.
   EXPECT_TRUE(rig_->flows.runs.empty());
 }
 
