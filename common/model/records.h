@@ -95,7 +95,9 @@ struct OutboxRecord {
   uint64_t id = 0;     // Delivery order; unique.
   TaskId task_id = 0;  // With an event run_…: the run's id, and its reruns in place of attempts.
   int32_t attempt = 0;
-  std::string event;  // finished | failed | terminated | skipped; run_finished | …
+  // finished | failed | terminated | skipped; run_finished | …; with _ID if the task had no
+  // attempt.
+  std::string event;
   std::string url;
   std::string payload;   // JSON body as sent.
   bool awaited = false;  // The task stays in CALLBACK until this is delivered.

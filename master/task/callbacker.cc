@@ -49,6 +49,14 @@ std::string payloadOf(const LiveTask& task, const std::string& event) {
   return dumpJson(json);
 }
 
+// At the end of the event of a row: its number is to be put there.
+constexpr char kNumberFollows = '_';
+
+void setNumber(OutboxRecord& record, uint64_t number) {
+  record.id = number;
+  if (record.event.back() == kNumberFollows) record.event += std::to_string(number);
+}
+
 TaskStatus taskStatusLike(RunStatus status) {
   switch (status) {
     case RunStatus::Failed:
@@ -102,6 +110,8 @@ bool Callbacker::onOutcome(Operation& operation, const LiveTask& task, TaskStatu
   record.url = task.policy->callback.url;
   record.payload = payloadOf(task, record.event);
   record.awaited = awaited;
+  // A task may end again and again without an attempt: each such end has a Delivery-Id of its own.
+  if (task.state.runner_id.empty()) record.event += kNumberFollows;
   enqueue(operation, std::move(record));
   return awaited;
 }
@@ -128,7 +138,8 @@ void Callbacker::enqueue(Operation& operation, OutboxRecord record) {
   if (context_.outbox_ids.available() == 0) {
     return numberInTransaction(operation, std::move(record));
   }
-  const uint64_t id = record.id = context_.outbox_ids.take();
+  const uint64_t id = context_.outbox_ids.take();
+  setNumber(record, id);
   operation.changes.outbox.push_back(record);
   add(std::move(record));
   // Not before the status change is durable.
@@ -147,12 +158,12 @@ void Callbacker::numberInTransaction(Operation& operation, OutboxRecord record) 
   const auto number = std::make_shared<uint64_t>(0);
   operation.statements.push_back([this, record, number](dao::FencedTxn& txn) -> Status {
     OutboxRecord row = record;
-    ASSIGN_OR_RETURN(row.id, context_.outbox_ids.reserveOne(txn));
-    *number = row.id;
+    ASSIGN_OR_RETURN(*number, context_.outbox_ids.reserveOne(txn));
+    setNumber(row, *number);
     return txn.storeOutbox({&row, 1});
   });
   operation.then([this, record = std::move(record), number]() mutable {
-    record.id = *number;
+    setNumber(record, *number);
     context_.dispatcher.post(
         [this, record = std::move(record)]() mutable { onNumbered(std::move(record)); });
   });

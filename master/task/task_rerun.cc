@@ -51,6 +51,7 @@ Result<LiveTask*> TaskEngine::rerun(Operation& operation, const TaskRecord& reco
   state.cause = StopCause::None;
   state.hold = state.hold || hold;
   state.forced = state.ignored = state.unproven = false;
+  state.runner_id.clear();  // Of an attempt of this run of the task, see Callbacker.
   live_.recently_ended.erase(record.state.id);
   if (!record.outputs.empty()) operation.changes.outputs.push_back({record.state.id, {}});
   LiveTask& live = insertLive(std::move(task));

@@ -27,6 +27,23 @@ class TaskOfRunTest : public FlowTest {
     EXPECT_EQ(answer.status().error().code(), ErrorCode::Conflict);
     EXPECT_NE(answer.status().text().find(words), std::string::npos) << answer.status().text();
   }
+  // Answers what was sent since the last call.
+  void answerCallbacks(const Status& status = {}) {
+    while (answered_ < webhooks_.calls.size()) webhooks_.calls[answered_++].done(status);
+    settle();
+  }
+  std::vector<std::string> deliveries() const {
+    std::vector<std::string> ids;
+    for (const auto& call : webhooks_.calls) {
+      for (const auto& [key, value] : call.webhook.headers) {
+        if (key == "Baton-Delivery-Id") ids.push_back(value);
+      }
+    }
+    return ids;
+  }
+
+ private:
+  size_t answered_ = 0;
 };
 
 TEST_F(TaskOfRunTest, ARerunOfATaskIsTheRunsRerunOfThatTaskAlone) {
@@ -240,6 +257,51 @@ tasks:
   order(idOf(run, "y"), TaskCommand::Release);
   EXPECT_EQ(work(), Names{"y"});
   EXPECT_EQ(runStatus(run), RunStatus::Finished);
+}
+
+TEST_F(TaskOfRunTest, EveryEndWithoutAnAttemptHasADeliveryIdOfItsOwn) {
+  define(R"(
+flow: f
+tasks:
+  a: {command: [x]}
+  b: {noop: true, needs: [a], callback: {url: "http://h/x", on: [skipped, finished]}}
+)");
+  const RunId run = trigger("f").state.id;
+  work({"a"});
+  ASSERT_EQ(deliveries().size(), 1u);
+  answerCallbacks(Error(ErrorCode::Unavailable, "no"));
+  pass(Millis(1'100));
+  ASSERT_EQ(deliveries().size(), 2u);
+  EXPECT_EQ(deliveries()[1], deliveries()[0]);  // The same delivery once more.
+  const std::string prefix = std::to_string(idOf(run, "b"));
+  EXPECT_TRUE(deliveries()[0].starts_with(prefix + "/0/skipped_")) << deliveries()[0];
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Rerun}).ok());
+  answerCallbacks();
+  work({"a"});
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Rerun}).ok());
+  answerCallbacks();
+  work();
+  ASSERT_TRUE(rerunTask(run, "b").ok());
+  answerCallbacks();
+  const std::vector<std::string> all = deliveries();
+  EXPECT_EQ(all.size(), 5u);
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 4u);
+  EXPECT_NE(webhooks_.calls.back().webhook.body.find(R"("event":"finished")"), std::string::npos);
+  // One that had an attempt and is stopped in the queue of its next run.
+  TaskSpec alone = spec();
+  alone.policy.callback.url = "http://h/y";
+  alone.policy.callback.on = {"failed", "terminated"};
+  const TaskId id = this->run(alone);
+  say(RunnerStatus::Failed);
+  std::set<std::string> ids;
+  for (int pass = 0; pass < 2; ++pass) {
+    answerCallbacks();
+    order(id, TaskCommand::Rerun);
+    order(id, TaskCommand::Stop);
+    ids.insert(deliveries().back());
+  }
+  EXPECT_EQ(ids.size(), 2u);
+  EXPECT_EQ(deliveries().at(deliveries().size() - 3), fmt::format("{}/1/failed", id));
 }
 
 // ------------------------------------------------------------------------------- reruns that wait
