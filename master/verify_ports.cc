@@ -1,4 +1,5 @@
 // Compares what the active master holds in memory with the database.
+#include <map>
 #include <unordered_map>
 
 #include "master/master_ports.h"
@@ -85,9 +86,13 @@ Result<api::VerifyView> MasterPorts::verify() {
 Status MasterPorts::verifyTasks(ActiveTerm& term, api::VerifyView& view) {
   const BootTime began = clock_.bootNow();
   Looks looks;
-  const auto look = [&term](Snapshot& into) {
-    return term.eachLiveTask([&into](const LiveTask& task) {
+  std::map<TaskId, RunId> left_behind;  // Live tasks of runs that have ended: never right.
+  const auto look = [&term, &left_behind](Snapshot& into) {
+    return term.eachLiveTask([&](const LiveTask& task) {
       into.insert_or_assign(task.state.id, seenOf(task.state));
+      if (task.part && !term.flows().runs.contains(task.part->run)) {
+        left_behind.emplace(task.state.id, task.part->run);
+      }
     });
   };
   if (!look(looks.before)) return notInTime();
@@ -100,6 +105,9 @@ Status MasterPorts::verifyTasks(ActiveTerm& term, api::VerifyView& view) {
   }));
   if (!look(looks.after)) return notInTime();
   view.tasks_compared = looks.before.size();
+  for (const auto& [id, run] : left_behind) {
+    addDifference(view, fmt::format("task {}: live, but its run {} has ended", id, run));
+  }
   std::vector<uint64_t> unknown = compare("task", "attempt", looks, view);
   // A short one may have come and gone between the two looks.
   const bool looked = term.inspect([&] {

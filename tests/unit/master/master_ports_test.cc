@@ -188,6 +188,22 @@ TEST_F(MasterPortsTest, VerifyComparesEveryLiveRunWithItsRow) {
   EXPECT_EQ(found, expected);
 }
 
+TEST_F(MasterPortsTest, VerifyNamesLiveTasksOfRunsThatHaveEnded) {
+  // Aim: such a task waits for ever, and nobody else would tell.
+  apply("{flow: f, tasks: {a: {command: [x]}}}", false);
+  trigger("f");
+  const auto term = service_.term();
+  const auto setRun = [&](RunId run) {
+    return term->inspect([&] { term->live().tasks.begin()->second.part->run = run; });
+  };
+  ASSERT_TRUE(setRun(77));
+  const auto differs = ports_.verify();
+  ASSERT_TRUE(differs.ok()) << differs.status().text();
+  ASSERT_EQ(differs->differences.size(), 1U);
+  EXPECT_NE(differs->differences[0].find("its run 77 has ended"), std::string::npos);
+  ASSERT_TRUE(setRun(1));
+}
+
 TEST_F(MasterPortsTest, AnExplanationSaysWhoEndedATask) {
   apply("{flow: f, tasks: {a: {command: [x]}}}", false);
   const RunId run = trigger("f").state.id;
