@@ -180,7 +180,7 @@ Json taskOf(const TaskNode& task) {
   putUnlessEmpty(json, "outputs", task.outputs);
   putUnlessEmpty(json, "env", task.env);
   putUnlessEmpty(json, "dir", task.dir);
-  if (task.priority != Priority::Normal) json["priority"] = baton::toString(task.priority);
+  if (task.priority) json["priority"] = baton::toString(*task.priority);
   putUnlessEmpty(json, "group", task.group);
   if (task.weight != 1) json["weight"] = task.weight;
   putUnlessEmpty(json, "run_as", task.run_as);

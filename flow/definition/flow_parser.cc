@@ -273,6 +273,11 @@ void readPriority(MapReader& reader, Priority& priority) {
   reader.choice("priority", priority, kPriorityWords);
 }
 
+void readPriority(MapReader& reader, std::optional<Priority>& priority) {
+  Priority said = Priority::Normal;
+  if (reader.choice("priority", said, kPriorityWords)) priority = said;
+}
+
 std::string_view toString(OverlapSpec::Policy policy) {
   for (const auto& [word, known] : kOverlapWords) {
     if (known == policy) return word;

@@ -89,7 +89,7 @@ struct TaskNode {
   std::vector<std::string> outputs;  // Keys that it says it writes; empty: not said.
   std::map<std::string, std::string> env;
   std::string dir;
-  Priority priority = Priority::Normal;
+  std::optional<Priority> priority;  // None: that of its run.
   std::string group;
   int64_t weight = 1;
   std::string run_as;

@@ -62,6 +62,7 @@ void readCallback(IssueList& issues, const YamlNode& node, const std::string& pa
 void readDayWindow(MapReader& reader, std::optional<DayWindow>& window);
 void readTags(MapReader& reader, std::vector<std::string>& tags);
 void readPriority(MapReader& reader, Priority& priority);
+void readPriority(MapReader& reader, std::optional<Priority>& priority);
 // The keys that tasks of a worker and the flow's defaults have in common.
 void readWorkerKeys(MapReader& reader, TaskNode& node);
 TaskNode readDefaults(Reading& reading, const YamlEntry* entry);

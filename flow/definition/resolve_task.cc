@@ -96,7 +96,7 @@ Result<TaskSpec> taskSpecOf(const TaskNode& resolved, const PlaceholderContext& 
     if (value) spec.params[name] = *value;
   }
   spec.dir = resolved.dir;
-  spec.priority = resolved.priority;
+  spec.priority = resolved.priority.value_or(Priority::Normal);
   spec.hold = resolved.hold;
   spec.tags = resolved.tags;
   spec.policy = resolved.policy;

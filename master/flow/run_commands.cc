@@ -106,10 +106,13 @@ Status RunEngine::setPriority(Operation& operation, LiveRun& run, Priority prior
   operation.store(state, run.record.flow);
   for (NodeIndex node = 0; node < run.tasks.size(); ++node) {
     LiveTask* task = taskOf(run, node);
-    // A task with a priority of its own keeps it.
-    if (task != nullptr && task->state.priority == before &&
-        run.version->spec.tasks[node].priority == Priority::Normal) {
-      tasks_.setPriority(operation, *task, priority);
+    // A task with a priority of its own keeps it, and so does the run that it is.
+    if (task == nullptr || run.version->spec.tasks[node].priority) continue;
+    tasks_.setPriority(operation, *task, priority);
+    const auto part = flows_.sub_runs.find(task->state.id);
+    LiveRun* sub_run = part == flows_.sub_runs.end() ? nullptr : flows_.findRun(part->second);
+    if (sub_run != nullptr && sub_run->record.state.priority == before) {
+      RETURN_IF_ERROR(setPriority(operation, *sub_run, priority));
     }
   }
   return {};
@@ -180,6 +183,8 @@ void RunEngine::runAgain(Operation& operation, LiveRun& run, const std::vector<b
     const auto live = tasks_.rerun(operation, row->second, force, read_at, std::move(part),
                                    how == Again::NewPass && spec.hold);
     CHECK(live.ok());
+    // The run may have got another one since.
+    tasks_.setPriority(operation, **live, spec.priority.value_or(state.priority));
   }
   const RunEffects effects = run.progress->rerun(again);
   ++state.reruns;

@@ -135,7 +135,7 @@ callbacks: [{on: [failed, finished], url: https://ops.example/hook, wait: false}
 TEST(FlowParserTest, EqualDefinitionsHaveEqualTexts) {
   const std::string a =
       canonicalText(flowOf("flow: f\ndefaults: {timeout: 90s}\ntasks:\n  a: {command: [x, '1']}\n"
-                           "  b: {needs: {a: success}, script: y, priority: normal, weight: 1}\n"));
+                           "  b: {needs: {a: success}, script: y, weight: 1}\n"));
   const std::string b = canonicalText(
       flowOf("{\"tasks\": {\"b\": {\"script\": \"y\", \"timeout\": \"1m30s\", \"needs\": [\"a\"]}, "
              "\"a\": {\"timeout\": \"90s\", \"command\": [\"x\", \"1\"]}}, \"flow\": \"f\", "
@@ -143,6 +143,9 @@ TEST(FlowParserTest, EqualDefinitionsHaveEqualTexts) {
   EXPECT_EQ(a, b);
   EXPECT_EQ(a, R"({"flow":"f","tasks":{"a":{"command":["x","1"],"timeout":"90s"},)"
                R"("b":{"needs":["a"],"script":"y","timeout":"90s"}}})");
+  // Without a priority of its own a task has that of its run.
+  EXPECT_NE(canonicalText(flowOf("{flow: f, tasks: {a: {noop: true, priority: normal}}}")),
+            canonicalText(flowOf("{flow: f, tasks: {a: {noop: true}}}")));
 }
 
 // BUG-163: parameters must stay what was written; null and empty are told apart.

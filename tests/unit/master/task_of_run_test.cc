@@ -416,6 +416,40 @@ TEST_F(WaitingRerunTest, ARunThatNeverBeganIsLetInByARerun) {
   EXPECT_EQ(row(full).state.reruns, 1);
 }
 
+// ------------------------------------------------------------------------------- priorities
+
+TEST_F(TaskOfRunTest, ATaskHasThePriorityOfItsRunUnlessItSaysItsOwn) {
+  define("{flow: inner, priority: high, tasks: {i: {command: [x]}}}");
+  define(R"(
+flow: f
+tasks:
+  a: {command: [x]}
+  n: {command: [x], priority: normal}
+  s: {flow: inner}
+  t: {flow: inner, priority: low}
+)");
+  const RunId run = trigger("f", {.priority = Priority::Critical}).state.id;
+  const auto inner = [&](const char* name) { return rig_->flows.sub_runs.at(idOf(run, name)); };
+  const auto expect = [&](Priority of_run) {
+    EXPECT_EQ(node(run, "a").state.priority, of_run);
+    EXPECT_EQ(node(run, "n").state.priority, Priority::Normal);
+    EXPECT_EQ(row(inner("s")).state.priority, of_run);
+    EXPECT_EQ(node(inner("s"), "i").state.priority, of_run);
+    EXPECT_EQ(row(inner("t")).state.priority, Priority::Low);
+    EXPECT_EQ(node(inner("t"), "i").state.priority, Priority::Low);
+  };
+  expect(Priority::Critical);
+  ASSERT_TRUE(
+      orderRun({.id = run, .command = RunCommand::SetPriority, .priority = Priority::High}).ok());
+  expect(Priority::High);
+  order(idOf(run, "a"), TaskCommand::Stop);
+  ASSERT_TRUE(
+      orderRun({.id = run, .command = RunCommand::SetPriority, .priority = Priority::Low}).ok());
+  ASSERT_TRUE(rerunTask(run, "a").ok());
+  expect(Priority::Low);
+  work();
+}
+
 // ------------------------------------------------------------------------------- words
 
 TEST_F(TaskOfRunTest, TheReasonOfARunIsThatOfWhatIsLeft) {
