@@ -133,7 +133,7 @@ Result<api::FlowView> FlowPorts::flow(const std::string& name, std::optional<uin
     if (!older) return Error::notFound("flow {} has no version {}", name, *version);
     view.version = std::move(*older);
   }
-  const flow::ParsedFlow parsed = flow::parseFlow(name, view.version.text);
+  const flow::ParsedFlow parsed = flow::parseFlow(name, view.version.text, {.stored = true});
   if (parsed.flow && parsed.flow->schedule) {
     view.schedule = flow::scheduleText(*parsed.flow);
     const std::string& calendar = parsed.flow->schedule->calendar;
@@ -248,7 +248,7 @@ Result<std::vector<api::NodeView>> FlowPorts::nodes(RunId id) {
     sub_run_of.emplace(run.parent_task, run.state.id);
   }
   flow::ParsedFlow parsed;
-  if (version) parsed = flow::parseFlow(record.flow, version->text);
+  if (version) parsed = flow::parseFlow(record.flow, version->text, {.stored = true});
   std::unordered_map<std::string, size_t> place;
   for (size_t i = 0; parsed.flow && i < parsed.flow->tasks.size(); ++i) {
     place[parsed.flow->tasks[i].name] = i;

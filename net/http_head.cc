@@ -1,5 +1,7 @@
 #include "net/http_head.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -219,10 +221,14 @@ Result<ResponseHead> parseResponseHead(std::string_view text, bool answers_head_
   int major = 0;
   int minor = 0;
   if (line.size() < 12 || !parseVersion(line.substr(0, 8), major, minor) || major != 1 ||
-      line[8] != ' ' || !std::all_of(line.begin() + 9, line.begin() + 12, isDigit)) {
+      line[8] != ' ' || !std::all_of(line.begin() + 9, line.begin() + 12, isDigit) ||
+      (line.size() > 12 && line[12] != ' ')) {
     return corrupt("no HTTP/1.x status line");
   }
   std::from_chars(line.data() + 9, line.data() + 12, head.response.status);
+  if (head.response.status < 100 || head.response.status > 599) {
+    return corrupt(fmt::format("status {}, expected 100 to 599", head.response.status));
+  }
   std::string wrong = parseFields(text, head.response.headers);
   if (wrong.empty()) wrong = parseFraming(head.response.headers, head.body);
   if (!wrong.empty()) return corrupt(std::move(wrong));

@@ -64,20 +64,16 @@ std::string headerFault(const std::string& name, const std::string& value) {
   return broken ? fmt::format("has a line break or NUL in \"{}\"", shown) : std::string();
 }
 
-std::string urlFault(const std::string& url) {
+std::string urlFault(const std::string& url, bool as_written) {
   if (url.empty()) return "is missing";
-  const bool plain = std::all_of(url.begin(), url.end(), [](char c) {
-    return static_cast<unsigned char>(c) >= ' ' && c != 0x7f;
-  });
-  if (!isWebAddress(url) || !plain) {
-    return fmt::format("is \"{}\", expected an http:// address", truncateUtf8(url, 60));
-  }
-  return {};
+  // What stands for a placeholder is judged when it is known.
+  if (as_written && url.find('$') != url.npos && isWebAddress(url)) return {};
+  return webAddressFault(url);
 }
 
 }  // namespace
 
-std::vector<Error> httpFaults(const HttpSpec& http) {
+std::vector<Error> httpFaults(const HttpSpec& http, bool as_written) {
   std::vector<Error> faults;
   const auto wrong = [&](std::string_view key, std::string message,
                          ErrorCode code = ErrorCode::InvalidArgument) {
@@ -87,8 +83,8 @@ std::vector<Error> httpFaults(const HttpSpec& http) {
     wrong("method", fmt::format("is \"{}\", expected {}", truncateUtf8(http.method, 40),
                                 "GET, POST, PUT, PATCH, DELETE or HEAD"));
   }
-  wrong("url", urlFault(http.url));
-  if (http.url.starts_with("https://")) {
+  wrong("url", urlFault(http.url, as_written));
+  if (isHttpsAddress(http.url)) {
     wrong("url", "https is not supported by this version of baton", ErrorCode::Unsupported);
   }
   size_t bytes = http.url.size() + http.body.size();

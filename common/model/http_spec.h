@@ -25,9 +25,9 @@ struct HttpSpec {
 };
 
 // Everything that is wrong with it, each with the key as field ("url"): InvalidArgument, TooLarge,
-// or Unsupported (https). Empty: nothing. The address is looked at no deeper than its scheme and
-// characters, because it may hold placeholders; the request itself tells the rest.
-std::vector<Error> httpFaults(const HttpSpec& http);
+// or Unsupported (https). Empty: nothing. `as_written`: an address with placeholders is looked at
+// no deeper than its scheme.
+std::vector<Error> httpFaults(const HttpSpec& http, bool as_written = false);
 
 // True if the status is one of those that are expected.
 bool isExpectedStatus(const HttpSpec& http, int status);

@@ -69,7 +69,7 @@ void readCallback(JsonReader& task, CallbackSpec& callback) {
       .boolean("wait", callback.wait)
       .string("on_failure", on_failure);
   if (!isWebAddress(callback.url)) {
-    reader.fail("url", "expected an http:// or https:// address");
+    reader.fail("url", "expected an http:// address");
   }
   for (const std::string& event : callback.on) {
     if (!isCallbackEvent(event)) {
@@ -136,9 +136,14 @@ void refuseUnsupported(JsonReader& reader, const TaskPolicy& policy) {
   } else if (on_disconnect != "keep") {
     reader.fail("on_disconnect", "expected keep or stop");
   }
-  if (policy.callback.url.starts_with("https://")) {
+  // Stored policies are read more leniently: readCallback.
+  const std::string& url = policy.callback.url;
+  if (isHttpsAddress(url)) {
     reader.fail(Error(ErrorCode::Unsupported, "https is not supported by this version of baton",
                       reader.pathOf("callback") + ".url"));
+  } else if (isWebAddress(url)) {
+    const std::string fault = webAddressFault(url);
+    if (!fault.empty()) reader.fail("callback.url", fault);
   }
 }
 

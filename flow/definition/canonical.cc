@@ -138,23 +138,6 @@ void putPolicy(Json& json, const TaskPolicy& policy) {
   if (!policy.callback.url.empty()) json["callback"] = callbackOf(policy.callback);
 }
 
-Json limitsOf(const TaskLimits& limits) {
-  Json json = Json::object();
-  if (limits.memory_bytes > 0) {
-    constexpr std::string_view kUnits = "TGMK";
-    std::string text = std::to_string(limits.memory_bytes);
-    for (size_t i = 0; i < kUnits.size(); ++i) {
-      const int64_t unit = int64_t{1} << (10 * (kUnits.size() - i));
-      if (limits.memory_bytes % unit != 0) continue;
-      text = fmt::format("{}{}", limits.memory_bytes / unit, kUnits[i]);
-      break;
-    }
-    json["memory"] = text;
-  }
-  if (limits.cpu_percent > 0) json["cpu"] = fmt::format("{}%", limits.cpu_percent);
-  return json;
-}
-
 Json needsOf(const std::map<std::string, NeedOn>& needs) {
   bool all_success = true;
   Json list = Json::array();
@@ -183,10 +166,9 @@ Json taskOf(const TaskNode& task) {
   if (task.priority) json["priority"] = baton::toString(*task.priority);
   putUnlessEmpty(json, "group", task.group);
   if (task.weight != 1) json["weight"] = task.weight;
-  putUnlessEmpty(json, "run_as", task.run_as);
-  putUnlessEmpty(json, "limits", limitsOf(task.limits));
   if (task.window) json["window"] = formatDayWindow(*task.window);
-  if (task.stop_on_disconnect) json["on_disconnect"] = "stop";
+  // So that a definition without the key is another one.
+  if (!task.unsupported.empty()) json[task.unsupported] = "not supported";
   putUnlessEmpty(json, "tags", task.tags);
   putPolicy(json, task.policy);
   return json;

@@ -88,7 +88,8 @@ void readCallbacks(MapReader& flow, std::vector<CallbackSpec>& callbacks) {
   }
   for (size_t i = 0; i < entry->value.items.size(); ++i) {
     callbacks.emplace_back();
-    readCallback(flow.issues(), entry->value.items[i], itemPath("callbacks", i), callbacks.back());
+    readCallback(flow.issues(), entry->value.items[i], itemPath("callbacks", i), callbacks.back(),
+                 "is not offered for the callbacks of a flow: no run waits for a receiver");
   }
 }
 
@@ -219,12 +220,16 @@ void readParams(Reading& reading, MapReader& reader, size_t task, ParamMap& para
 }
 
 void readCallback(IssueList& issues, const YamlNode& node, const std::string& path,
-                  CallbackSpec& callback) {
+                  CallbackSpec& callback, const std::string& no_wait) {
   MapReader reader(node, path, issues);
   callback.on = {"failed", "finished"};
   if (reader.text("url", callback.url, kUrlCharsMax)) {
     if (!isWebAddress(callback.url)) {
-      reader.wrong(*reader.take("url"), "an http:// or https:// address");
+      reader.wrong(*reader.take("url"), "an http:// address");
+    } else if (const std::string fault = webAddressFault(callback.url); !fault.empty()) {
+      reader.refuseKey("url", fault);
+    } else if (isHttpsAddress(callback.url)) {
+      reader.refuseKey("url", "https is not supported by this version of baton");
     }
   } else if (!reader.has("url") && node.kind == YamlNode::Kind::Map) {
     reader.failKey("url", "is missing");
@@ -241,6 +246,12 @@ void readCallback(IssueList& issues, const YamlNode& node, const std::string& pa
   }
   reader.boolean("wait", callback.wait);
   reader.choice("on_failure", callback.on_failure, kGivenUpWords);
+  if (!no_wait.empty()) {
+    if (callback.wait) reader.refuseKey("wait", "true " + no_wait);
+    if (callback.on_failure == CallbackSpec::OnFailure::Fail) {
+      reader.refuseKey("on_failure", "fail " + no_wait);
+    }
+  }
   reader.finish();
 }
 

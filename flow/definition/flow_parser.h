@@ -27,10 +27,17 @@ struct FlowIssue {
 
 // What is known of the surroundings of a flow; what is not known is not checked.
 struct FlowSurroundings {
-  std::set<std::string> project_params;  // Names that the project gives values to.
+  std::set<std::string> project_params = {};  // Names that the project gives values to.
   // Of the groups that are set, in units of weight (none: unlimited); nothing: not known.
-  std::optional<std::map<std::string, std::optional<int64_t>>> group_limits;
-  std::optional<std::set<std::string>> calendars;  // Keys (nameKey).
+  std::optional<std::map<std::string, std::optional<int64_t>>> group_limits = {};
+  std::optional<std::set<std::string>> calendars = {};  // Keys (nameKey).
+  // The sets of labels that runners have, those of the kinds that they carry included.
+  std::optional<std::vector<LabelMap>> offered = {};
+  // A schedule without an instant behind it is told of.
+  std::optional<WallTime> now = {};
+  // The text was accepted once, perhaps by an earlier version: what is refused only since then is
+  // no error here, so that no upgrade makes a flow unreadable. It fails where it is to run.
+  bool stored = false;
 };
 
 // Another flow that a definition names.

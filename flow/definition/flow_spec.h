@@ -54,11 +54,6 @@ struct EventWait {
   EventWindow window;
 };
 
-struct TaskLimits {
-  int64_t memory_bytes = 0;  // 0: none.
-  int64_t cpu_percent = 0;   // 100: one processor. 0: none.
-};
-
 // From when to when in a day tasks start, in minutes from midnight; over midnight if from > to.
 struct DayWindow {
   int from_minute = 0;
@@ -92,10 +87,10 @@ struct TaskNode {
   std::optional<Priority> priority;  // None: that of its run.
   std::string group;
   int64_t weight = 1;
-  std::string run_as;
-  TaskLimits limits;
   std::optional<DayWindow> window;
-  bool stop_on_disconnect = false;
+  // Of a definition that an earlier version stored: a key that asks for what this one can't do.
+  // Such a task must not run as if the key were not there; it fails.
+  std::string unsupported;
   std::vector<std::string> tags;
   TaskPolicy policy;
 

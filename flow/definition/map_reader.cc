@@ -71,6 +71,11 @@ void MapReader::failKey(std::string_view key, std::string message) {
   issues_.error(entry == nullptr ? node_.mark : entry->mark, pathOf(key), std::move(message));
 }
 
+void MapReader::refuseKey(std::string_view key, std::string message) {
+  const YamlEntry* entry = node_.find(key);
+  issues_.refuse(entry == nullptr ? node_.mark : entry->mark, pathOf(key), std::move(message));
+}
+
 const YamlEntry* MapReader::scalar(std::string_view key, std::string_view expectation) {
   const YamlEntry* entry = take(key);
   if (entry == nullptr) return nullptr;

@@ -21,8 +21,15 @@ class IssueList {
  public:
   static constexpr size_t kIssuesMax = 200;
 
+  // `stored`: FlowSurroundings::stored.
+  explicit IssueList(bool stored = false) : stored_(stored) {}
+
   void error(YamlMark mark, std::string path, std::string message) {
     add({mark, std::move(path), std::move(message), false});
+  }
+  // What earlier versions took: an error, but not in a stored definition.
+  void refuse(YamlMark mark, std::string path, std::string message) {
+    if (!stored_) error(mark, std::move(path), std::move(message));
   }
   void warning(YamlMark mark, std::string path, std::string message) {
     add({mark, std::move(path), std::move(message), true});
@@ -37,6 +44,7 @@ class IssueList {
   std::vector<YamlIssue> take();
 
  private:
+  const bool stored_;
   std::vector<YamlIssue> issues_;
   size_t errors_ = 0;
 };
@@ -89,7 +97,8 @@ class MapReader {
   // Tells "is VALUE, expected EXPECTATION" about an entry.
   void wrong(const YamlEntry& entry, std::string_view expectation);
   void fail(const YamlEntry& entry, std::string message);
-  void failKey(std::string_view key, std::string message);  // At the key, else at the map.
+  void failKey(std::string_view key, std::string message);    // At the key, else at the map.
+  void refuseKey(std::string_view key, std::string message);  // Likewise: IssueList::refuse.
   std::string pathOf(std::string_view key) const;
   YamlMark mark() const { return node_.mark; }
   const YamlNode& node() const { return node_; }

@@ -27,7 +27,7 @@ struct TaskPlace {
 };
 
 struct Reading {
-  explicit Reading(const FlowSurroundings& known) : surroundings(known) {}
+  explicit Reading(const FlowSurroundings& known) : surroundings(known), issues(known.stored) {}
 
   const FlowSurroundings& surroundings;
   IssueList issues;
@@ -57,8 +57,9 @@ void readEventSource(Reading& reading, MapReader& reader, const std::string& by,
 std::string tasksText(const std::vector<std::string>& tasks);
 void readTrigger(Reading& reading, const YamlEntry& entry);
 void readParams(Reading& reading, MapReader& reader, size_t task, ParamMap& params);
+// `no_wait`: why nothing waits for this callback ("has no meaning for …"); empty: a task may.
 void readCallback(IssueList& issues, const YamlNode& node, const std::string& path,
-                  CallbackSpec& callback);
+                  CallbackSpec& callback, const std::string& no_wait);
 void readDayWindow(MapReader& reader, std::optional<DayWindow>& window);
 void readTags(MapReader& reader, std::vector<std::string>& tags);
 void readPriority(MapReader& reader, Priority& priority);

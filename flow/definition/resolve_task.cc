@@ -68,6 +68,10 @@ Result<TaskSpec> taskSpecOf(const TaskNode& resolved, const PlaceholderContext& 
     return Error(ErrorCode::Unsupported,
                  fmt::format("a task of kind {} takes no runner", resolved.kind), "kind");
   }
+  if (!resolved.unsupported.empty()) {
+    return Error(ErrorCode::Unsupported, "is not supported by this version of baton",
+                 resolved.unsupported);
+  }
   TaskSpec spec;
   spec.name = resolved.name;
   spec.kind = resolved.kind;

@@ -12,9 +12,9 @@ Result<TaskNode> resolveTask(const TaskNode& node, PlaceholderContext context);
 
 // A resolved task that takes a runner as it is submitted, with the variables BATON_FLOW,
 // BATON_RUN_ID, BATON_PLAN_TIME and BATON_PREV_SUCCESS_TIME (RFC 3339 in the flow's zone; the last
-// one is left out if there is none). Group, weight, run_as, limits, window and on_disconnect stay
-// with the node. Errors: InvalidArgument (a resolved request, or a plug-in's keys, are no good: the
-// field says where, and the task fails as bad_spec), Unsupported (a kind without a runner).
+// one is left out if there is none). Group, weight and window stay with the node. Errors:
+// InvalidArgument (a resolved request, or a plug-in's keys, are no good), Unsupported (a kind
+// without a runner, or TaskNode::unsupported). The field says where; the task fails as bad_spec.
 Result<TaskSpec> taskSpecOf(const TaskNode& resolved, const PlaceholderContext& context);
 
 }  // namespace baton::flow

@@ -139,8 +139,13 @@ class TaskReader {
     readTags(reader_, node_.tags);
     reader_.duration("timeout", node_.policy.timeout, Millis(0), kTimeoutMax);
     if (const YamlEntry* callback = reader_.take("callback")) {
+      const std::string no_wait =
+          node_.hasRunner()
+              ? std::string()
+              : fmt::format("has no meaning for kind {}, whose end waits for no receiver",
+                            node_.kind);
       readCallback(reading_.issues, callback->value, reader_.pathOf("callback"),
-                   node_.policy.callback);
+                   node_.policy.callback, no_wait);
     }
     if (node_.hasRunner()) {
       readWorkerKeys(reader_, node_);
@@ -241,10 +246,13 @@ class TaskReader {
     }
     keys.text("capture", http.capture, 64);
     const bool readable = reading_.issues.errors() == errors_before;
-    for (const Error& fault : httpFaults(http)) {
-      // What could not be read has been told, and is not missing.
-      if (readable || !(fault.field() == "url" && http.url.empty())) {
+    for (const Error& fault : httpFaults(http, true)) {
+      if (fault.field() != "url") {
         keys.failKey(fault.field(), fault.message());
+      } else if (!http.url.empty()) {
+        keys.refuseKey("url", fault.message());
+      } else if (readable) {  // What could not be read has been told, and is not missing.
+        keys.failKey("url", fault.message());
       }
     }
     keys.finish();

@@ -1,7 +1,6 @@
 #include <array>
 
 #include "common/model/task_rules.h"
-#include "common/yaml/plain_scalar.h"
 #include "flow/definition/reading.h"
 
 namespace baton::flow {
@@ -22,30 +21,22 @@ void readRetry(MapReader& reader, RetryPolicy& policy) {
   keys.finish();
 }
 
-void readLimits(MapReader& reader, TaskLimits& limits) {
-  const YamlEntry* entry = reader.take("limits");
-  if (entry == nullptr) return;
-  MapReader keys(entry->value, reader.pathOf("limits"), reader.issues());
-  std::string text;
-  if (keys.text("memory", text, 40)) {
-    const auto bytes = plainBytes(text);
-    if (bytes && *bytes >= 1024 * 1024) {
-      limits.memory_bytes = *bytes;
-    } else {
-      keys.wrong(*keys.take("memory"), "a size such as 512M or 2G, at least 1M");
-    }
+// Keys of the contract that belong to later versions: refused by name, as in a submitted task. To
+// pass over them would run a task as another user, or without the bounds, that its author wrote.
+void refuseUnsupported(MapReader& reader, TaskNode& node) {
+  for (const std::string_view key : {"run_as", "limits"}) {
+    if (reader.take(key) == nullptr) continue;
+    reader.refuseKey(key, "is not supported by this version of baton");
+    node.unsupported = key;
   }
-  if (keys.text("cpu", text, 40)) {
-    const auto percent = text.ends_with('%')
-                             ? plainInteger(std::string_view(text).substr(0, text.size() - 1))
-                             : std::nullopt;
-    if (percent && *percent >= 1 && *percent <= 100'000) {
-      limits.cpu_percent = *percent;
-    } else {
-      keys.wrong(*keys.take("cpu"), "a share of processors from 1% (100%: one) to 100000%");
-    }
+  bool stop = false;
+  if (!reader.choice("on_disconnect", stop, kDisconnectWords)) return;
+  if (stop) {
+    reader.refuseKey("on_disconnect", "\"stop\" is not supported by this version of baton");
+    node.unsupported = "on_disconnect";
+  } else if (node.unsupported == "on_disconnect") {
+    node.unsupported.clear();  // The flow's default, which the task does not follow.
   }
-  keys.finish();
 }
 
 }  // namespace
@@ -63,7 +54,6 @@ void readWorkerKeys(MapReader& reader, TaskNode& node) {
   }
   reader.name("group", node.group);
   reader.integer("weight", node.weight, 1, 1'000);
-  reader.name("run_as", node.run_as);
   if (const YamlEntry* labels = reader.take("labels")) {
     std::map<std::string, std::string> own;
     reader.textMap("labels", own, kLabelsMax);
@@ -80,10 +70,10 @@ void readWorkerKeys(MapReader& reader, TaskNode& node) {
   readRetry(reader, node.policy.retry);
   reader.duration("dispatch_timeout", node.policy.dispatch_timeout, Millis(0), kTimeoutMax);
   reader.duration("kill_grace", node.policy.kill_grace, Millis(0), kKillGraceMax);
-  readLimits(reader, node.limits);
   readDayWindow(reader, node.window);
-  reader.choice("on_disconnect", node.stop_on_disconnect, kDisconnectWords);
+  refuseUnsupported(reader, node);
 }
+
 TaskNode readDefaults(Reading& reading, const YamlEntry* entry) {
   TaskNode node;
   if (entry == nullptr) return node;

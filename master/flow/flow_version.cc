@@ -54,7 +54,7 @@ std::shared_ptr<FlowVersion> makeFlowVersion(uint32_t number, flow::FlowSpec spe
 
 Result<std::shared_ptr<const FlowVersion>> readFlowVersion(const std::string& flow, uint32_t number,
                                                            std::string_view text) {
-  flow::ParsedFlow parsed = flow::parseFlow(flow, text);
+  flow::ParsedFlow parsed = flow::parseFlow(flow, text, {.stored = true});
   if (!parsed.flow) {
     std::string first = "no reason";
     for (const flow::FlowIssue& issue : parsed.issues) {

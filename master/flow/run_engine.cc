@@ -46,9 +46,7 @@ TaskPolicy policyOf(const LiveRun& run, const flow::TaskNode& node) {
   scope.group = node.group;
   if (!node.group.empty()) scope.weight = node.weight;
   scope.flow = run.record.flow;
-  scope.user = !node.run_as.empty()  ? node.run_as
-               : !spec.owner.empty() ? spec.owner
-                                     : run.record.principal;
+  scope.user = !spec.owner.empty() ? spec.owner : run.record.principal;
   if (node.window) scope.window = flow::formatDayWindow(*node.window);
   if (spec.window) scope.flow_window = flow::formatDayWindow(*spec.window);
   if (node.window || spec.window) scope.time_zone = spec.timezone;

@@ -70,7 +70,6 @@ TEST(FlowExamplesTest, ReferenceHasEveryKey) {
         withTask("kind: k\n" + unknown), withTask("event: {name: x, " + unknown + "}\n"),
         withTask("http: {url: http://x, " + unknown + "}\n"),
         withTask(kRun + "retry: {" + unknown + "}\n"),
-        withTask(kRun + "limits: {" + unknown + "}\n"),
         withTask(kRun + "callback: {url: http://x, " + unknown + "}\n"),
         withTask(kRun, "schedule: {cron: '* * * * *', timezone: UTC, " + unknown + "}\n"),
         withTask(kRun, "schedule: {every: 1h, misfire: {" + unknown + "}}\n"),

@@ -47,9 +47,9 @@ TEST(FlowDiffTest, ComparesMeaning) {
                    "\"tasks\": {\"a\": {\"command\": [\"x\"], \"weight\": 1}}}"),
             Lines{});
   EXPECT_EQ(diffOf(plain,
-                   "flow: f\ndefaults: {run_as: etl}\ntasks:\n"
+                   "flow: f\ndefaults: {group: etl}\ntasks:\n"
                    "  a: {command: [x], timeout: 60s}\n"),
-            Lines{"task a: run_as etl added"});
+            Lines{"task a: group etl added"});
   EXPECT_EQ(diffOf("flow: f\ntasks: {a: {noop: true}, b: {noop: true, needs: [a]}}\n",
                    "flow: f\ntasks: {a: {noop: true}, b: {noop: true, needs: {a: failure}}}\n"),
             Lines{"task b: needs a success -> failure"});

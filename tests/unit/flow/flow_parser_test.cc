@@ -45,8 +45,6 @@ tasks:
     interpreter: [/bin/bash, -e]
     group: warehouse
     weight: 2
-    run_as: etl
-    limits: {memory: 2G, cpu: 150%}
     labels: {os: linux}
     retry: {max: 5}
     env: {B: c}
@@ -57,9 +55,9 @@ tasks:
     dispatch_timeout: 5m
     kill_grace: 3s
     window: "08:00-09:30"
-    on_disconnect: stop
+    on_disconnect: keep
     tags: [x]
-    callback: {url: "https://ops.example/t", on: [skipped], wait: true, on_failure: fail}
+    callback: {url: "http://ops.example/t", on: [skipped], wait: true, on_failure: fail}
   check:
     needs: [load]
     when: "${load.rows} > 0"
@@ -82,7 +80,7 @@ tasks:
   spark:
     kind: spark
     with: {class: a.B, args: ["${bizdate}", 1.10, null], deep: {x: no}}
-callbacks: [{on: [failed, finished], url: https://ops.example/hook, wait: false}]
+callbacks: [{on: [failed, finished], url: http://ops.example/hook, wait: false}]
 )");
   EXPECT_EQ(flow.name, "nightly-sales");
   EXPECT_EQ(flow.tags, (std::vector<std::string>{"a", "b"}));
@@ -111,11 +109,8 @@ callbacks: [{on: [failed, finished], url: https://ops.example/hook, wait: false}
   EXPECT_EQ(load.policy.timeout, Millis(3'600'000));
   EXPECT_EQ(load.policy.labels, (LabelMap{{"os", "linux"}, {"pool", "etl"}}));
   EXPECT_EQ(load.env.at("A") + load.env.at("B"), "ac");
-  EXPECT_EQ(load.limits.memory_bytes, int64_t{2} << 30);
-  EXPECT_EQ(load.limits.cpu_percent, 150);
   EXPECT_EQ(load.params.at("mode"), "0755");
   EXPECT_TRUE(load.policy.callback.wait);
-  EXPECT_TRUE(load.stop_on_disconnect);
   EXPECT_TRUE(flow.find("check")->ignore_failure);
   EXPECT_EQ(flow.find("check")->policy.retry.max, 2);
   EXPECT_EQ(flow.find("publish")->needs.at("check"), NeedOn::Done);
@@ -248,9 +243,8 @@ TEST(FlowParserTest, KindsAndTheirKeys) {
        "tasks.t.weight: is \"0\", expected a whole number from 1 to 1000"},
       {withTask(kRun + "labels: {a: b c}\n"),
        "tasks.t.labels: has a: b c; names and values have 1 to 64"},
-      {withTask(kRun + "limits: {memory: 2X}\n"),
-       "tasks.t.limits.memory: is \"2X\", expected a size"},
-      {withTask(kRun + "limits: {cpu: 1.5}\n"), "tasks.t.limits.cpu: is \"1.5\", expected a share"},
+      {withTask(kRun + "on_disconnect: maybe\n"), "is \"maybe\", expected keep or stop"},
+      {withTask("noop: true\nrun_as: etl\n"), "tasks.t.run_as: has no meaning for kind noop"},
       {withTask(kRun + "env: {1A: x}\n"), "tasks.t.env: 1A is not a variable name"},
       {withTask(kRun + "params: {BATON_X: x}\n"),
        "tasks.t.params.BATON_X: names beginning with BATON_"},
@@ -272,6 +266,77 @@ TEST(FlowParserTest, KindsAndTheirKeys) {
       {withTask("command: [sh, -c, 'echo ${flow}']\n"),
        "warning: tasks.t.command[2]: puts a value into text that a shell runs"},
   });
+}
+
+// What this version can't do must be refused where a submitted task is, and never passed over.
+TEST(FlowParserTest, WhatIsNotSupportedIsRefusedByName) {
+  const std::string callback = "tasks.t.callback.";
+  const auto called = [](const std::string& url) {
+    return withTask(kRun + "callback: {url: \"" + url + "\"}\n");
+  };
+  const auto flowCalls = [](const std::string& map) {
+    return withTask(kRun, "callbacks: [" + map + "]\n");
+  };
+  const std::vector<IssueCase> refused{
+      {withTask(kRun + "run_as: nobody\n"),
+       "f.yaml:6:5: tasks.t.run_as: is not supported by this version of baton"},
+      {withTask(kRun + "run_as: ~\n"), "tasks.t.run_as: is not supported"},
+      {withTask(kRun + "limits: {memory: 2G}\n"), "tasks.t.limits: is not supported"},
+      {withTask(kRun + "on_disconnect: stop\n"),
+       "tasks.t.on_disconnect: \"stop\" is not supported by this version"},
+      {withTask(kRun, "defaults: {run_as: etl}\n"), "defaults.run_as: is not supported"},
+      {withTask(kRun, "defaults: {limits: {cpu: 150%}}\n"), "defaults.limits: is not supported"},
+      {withTask(kRun, "defaults: {on_disconnect: stop}\n"), "defaults.on_disconnect: \"stop\""},
+      {called("HTTPS://h/x"), callback + "url: https is not supported by this version of baton"},
+      {called("http://h:99999/"), callback + "url: has \":99999\" behind its host, expected"},
+      {called("http:///x"), callback + "url: has no host"},
+      {called("http://[::1"), callback + "url: has \"[::1\", expected an IPv6 address"},
+      {called("http://h/a b"), callback + "url: has a character that must be escaped"},
+      {called("http://u@h/"), callback + "url: has user information"},
+      {called("http://h\\u00e9/"), "must be escaped"},
+      {withTask("http: {url: 'http://h:0/'}\n"), "tasks.t.http.url: has \":0\" behind its host"},
+      {withTask("noop: true\ncallback: {url: 'http://h', wait: true}\n"),
+       callback + "wait: true has no meaning for kind noop, whose end waits for no receiver"},
+      {withTask("flow: g\ncallback: {url: 'http://h', on_failure: fail}\n"),
+       callback + "on_failure: fail has no meaning for kind flow"},
+      {withTask("event: {name: n}\ncallback: {url: 'http://h', wait: true}\n"),
+       callback + "wait: true has no meaning for kind event"},
+      {flowCalls("{url: 'http://h', wait: true}"),
+       "callbacks[0].wait: true is not offered for the callbacks of a flow"},
+      {flowCalls("{url: 'http://h', on_failure: fail}"),
+       "callbacks[0].on_failure: fail is not offered for the callbacks of a flow"},
+      {flowCalls("{url: 'https://h'}"), "callbacks[0].url: https is not supported"},
+  };
+  expectIssues(refused);
+  for (const IssueCase& c : refused) {
+    EXPECT_TRUE(parseFlow("f", c.text, {.stored = true}).flow.has_value())
+        << "a master that is upgraded can still read it\n"
+        << c.text << issuesOf(c.text, {.stored = true});
+  }
+  for (const std::string& well :
+       {called("HTTP://H.example:8080/x?y=%20"), called("http://[::1]:80"),
+        called("http://10.0.0.1"), flowCalls("{url: 'http://h', wait: false, on_failure: finish}"),
+        withTask("http: {url: 'http://${host}:${port}/x'}\n", "params: {host: h, port: 1}\n")}) {
+    EXPECT_EQ(issuesOf(well), "");
+  }
+}
+
+// A task whose stored definition asks for such a key must be told from one that does not.
+TEST(FlowParserTest, StoredKeysThatAreNotSupportedMarkTheirTask) {
+  const auto stored = [](const std::string& text) {
+    return *parseFlow("f", text, {.stored = true}).flow;
+  };
+  const FlowSpec flow = stored(
+      "flow: f\ndefaults: {on_disconnect: stop}\ntasks:\n  a: {command: [x]}\n"
+      "  b: {command: [x], on_disconnect: keep}\n  c: {command: [x], run_as: nobody}\n"
+      "  d: {noop: true}\n");
+  EXPECT_EQ(flow.find("a")->unsupported, "on_disconnect");
+  EXPECT_EQ(flow.find("b")->unsupported, "");
+  EXPECT_EQ(flow.find("c")->unsupported, "run_as");
+  EXPECT_EQ(flow.find("d")->unsupported, "");
+  EXPECT_NE(canonicalText(stored(withTask(kRun + "run_as: x\n"))),
+            canonicalText(flowOf(withTask(kRun))))
+      << "the same without the key is another definition";
 }
 
 TEST(FlowParserTest, ScheduleAndFlowKeys) {

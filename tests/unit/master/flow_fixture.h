@@ -31,8 +31,8 @@ class FlowTest : public MasterTest {
   }
 
   // The next version of a flow, durable.
-  void define(const std::string& yaml) {
-    const flow::ParsedFlow parsed = flow::parseFlow("test", yaml);
+  void define(const std::string& yaml, const flow::FlowSurroundings& surroundings = {}) {
+    const flow::ParsedFlow parsed = flow::parseFlow("test", yaml, surroundings);
     for (const flow::FlowIssue& issue : parsed.issues) {
       EXPECT_TRUE(issue.warning) << issue.text();
     }

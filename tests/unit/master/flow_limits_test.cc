@@ -47,7 +47,7 @@ timezone: Europe/Berlin
 window: "22:00-06:00"
 tasks:
   a: {command: [x], group: warehouse, weight: 3, window: "23:00-01:00"}
-  b: {command: [x], weight: 7, run_as: etl}
+  b: {command: [x], weight: 7}
   c: {noop: true, needs: [a]}
 )");
   const RunId run = trigger("night", {.principal = "client"}).state.id;
@@ -58,7 +58,7 @@ tasks:
                                               .window = "23:00-01:00",
                                               .flow_window = "22:00-06:00",
                                               .time_zone = "Europe/Berlin"}));
-  EXPECT_EQ(scope(run, "b").user, "etl");
+  EXPECT_EQ(scope(run, "b").user, "dwh");
   EXPECT_EQ(scope(run, "b").weight, 1) << "there is no group whose units these were";
   EXPECT_EQ(scope(run, "c"), TaskLimitsScope{});
   EXPECT_EQ(node(run, "a").group, "warehouse") << "lists find it";

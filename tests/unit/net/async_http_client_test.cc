@@ -249,6 +249,9 @@ TEST_F(AsyncHttpClientTest, RefusesBrokenAnswers) {
       {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", ErrorCode::Unavailable},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", ErrorCode::Unavailable},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", ErrorCode::Corrupt},
+      {"HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n", ErrorCode::Corrupt},
+      {"HTTP/1.1 600 Odd\r\nContent-Length: 0\r\n\r\n", ErrorCode::Corrupt},
+      {"HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n", ErrorCode::Corrupt},
       {"HTTP/1.1 200", ErrorCode::Unavailable},
   };
   AsyncHttpConnection::Options options;

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "common/model/task_rules.h"
 #include "net/target_guard.h"
 #include "tests/unit/net/net_fixture.h"
 
@@ -103,6 +104,7 @@ TEST(TargetGuardTest, RefusesOddUrls) {
     const auto parsed = parseHttpUrl(url);
     ASSERT_FALSE(parsed.ok()) << url;
     EXPECT_EQ(parsed.error().code(), ErrorCode::InvalidArgument) << url;
+    EXPECT_NE(webAddressFault(url), "") << "where an address is accepted, the rule is the same";
   }
 }
 
@@ -119,6 +121,8 @@ TEST(TargetGuardTest, TakesUrlsApart) {
   EXPECT_EQ(v6->host, "::1");
   EXPECT_EQ(v6->port, 8443);
   EXPECT_EQ(v6->target, "/a/b?c");
+  EXPECT_EQ(webAddressFault("HTTP://Hooks.Example?x=1#frag"), "");
+  EXPECT_EQ(webAddressFault("https://[::1]:8443/a/b?c"), "");
 }
 
 }  // namespace
