@@ -9,6 +9,7 @@ namespace {
 constexpr size_t kCyclesMax = 20;
 constexpr size_t kNamesShown = 12;
 constexpr size_t kParamStepsMax = 10'000;
+constexpr size_t kUpstreamMax = 1'000'000;  // Far above what a run of the largest size has.
 
 std::string lowered(std::string_view text) {
   std::string out(text);
@@ -29,7 +30,9 @@ class FlowChecker {
     checkOwnWaits();
     checkNeeds();
     checkCycles();
+    checkOutputs();
     checkPlaceholders();
+    noteParamOutputs();
     checkParamCycles();
     checkScripts();
   }
@@ -195,16 +198,20 @@ class FlowChecker {
                           fmt::format("placeholder {}: {}", truncateUtf8(part.source, 60), why));
   }
 
+  // By the levels of parameters: the task's own, what is upstream of it, the flow's.
   void checkName(const PlacedText& text, const TextPart& part) {
     const std::string& name = part.text;
     const bool in_task = text.task != PlacedText::kFlow;
     if (name == "flow" || name == "run_id" || (name == "task" && in_task)) return;
-    if (reading_.flow.params.count(name) > 0 ||
-        reading_.surroundings.project_params.count(name) > 0) {
+    if (in_task && tasks_[text.task].params.count(name) > 0 &&
+        text.path != pathOf(text.task, "params." + truncateUtf8(name, 80))) {
       return;
     }
-    if (in_task && tasks_[text.task].params.count(name) > 0) return;
-    if (in_task && declaredUpstream(text, part)) return;
+    if (in_task && declaredUpstream(text.task, name, text.mark, text.path)) return;
+    if (reading_.flow.params.count(name) > 0 ||
+        (in_task && tasks_[text.task].params.count(name) > 0)) {
+      return;
+    }
     std::vector<std::string_view> known{"flow", "run_id", "task", "plan_time", "prev_success_time"};
     for (const auto& [param, value] : reading_.flow.params) known.push_back(param);
     if (in_task) {
@@ -216,21 +223,47 @@ class FlowChecker {
                      hintFor(name, known)));
   }
 
-  // Whether an upstream task says that it writes an output of that name.
-  bool declaredUpstream(const PlacedText& text, const TextPart& part) {
-    if (has_cycle_) return !writersOf(part.text).empty();  // Who is upstream can't be said.
+  // Whether an upstream task says that it writes an output of that name; which one is noted. Of
+  // several the one that is behind all others counts, as the one that wrote last.
+  bool declaredUpstream(size_t task, const std::string& name, YamlMark mark,
+                        const std::string& path) {
+    if (has_cycle_) return !writersOf(name).empty();  // Who is upstream can't be said.
+    std::map<std::string, std::string>& known = reading_.flow.tasks[task].upstream;
+    if (known.count(name) > 0) return true;
     std::vector<size_t> writers;
-    for (const size_t task : writersOf(part.text)) {
-      if (isUpstream(task, text.task)) writers.push_back(task);
+    for (const size_t other : writersOf(name)) {
+      if (isUpstream(other, task)) writers.push_back(other);
     }
-    if (writers.size() > 1) {
-      const size_t a = writers[0];
-      const size_t b = writers[1];
-      if (!isUpstream(a, b) && !isUpstream(b, a)) {
-        reading_.issues.warning(
-            text.mark, text.path,
-            fmt::format("placeholder {}: {} and {} both write it; write ${{{}.{}}} to say whose",
-                        part.source, tasks_[a].name, tasks_[b].name, tasks_[a].name, part.text));
+    if (writers.empty()) return false;
+    size_t last = writers.front();
+    for (const size_t other : writers) {
+      if (isUpstream(last, other)) last = other;
+    }
+    for (const size_t other : writers) {
+      if (other == last || isUpstream(other, last) || reading_.issues.isFull()) continue;
+      const std::string& a = tasks_[std::min(other, last)].name;
+      const std::string& b = tasks_[std::max(other, last)].name;
+      reading_.issues.refuse(
+          mark, path,
+          fmt::format("placeholder ${{{0}}}: {1} and {2} both write it, and neither waits for the "
+                      "other; write ${{{1}.{0}}} to say whose",
+                      name, a, b));
+      break;
+    }
+    known.emplace(name, tasks_[last].name);
+    ++upstream_noted_;
+    return true;
+  }
+
+  // A parameter of the flow that is an output as well arrives as that, whether a text names it or
+  // not.
+  void noteParamOutputs() {
+    if (has_cycle_) return;
+    for (const auto& [name, value] : reading_.flow.params) {
+      if (writersOf(name).empty()) continue;
+      for (size_t i = 0; i < tasks_.size() && upstream_noted_ < kUpstreamMax; ++i) {
+        if (tasks_[i].kind == "noop" || tasks_[i].params.count(name) > 0) continue;
+        declaredUpstream(i, name, reading_.places[i].mark, pathOf(i, "params." + name));
       }
     }
     return !writers.empty();
@@ -243,7 +276,33 @@ class FlowChecker {
       }
       writers_ready_ = true;
     }
-    return writers_[key];
+    static const std::vector<size_t> kNone;
+    const auto it = writers_.find(key);
+    return it == writers_.end() ? kNone : it->second;
+  }
+
+  // Why a task can have no output of that name; empty: it can.
+  static std::string whyNoOutput(const TaskNode& task, const std::string& key) {
+    if (task.kind == "event" && !task.event.source.flow.empty()) {
+      return "the end of a flow or task has no data, as an event from outside has";
+    }
+    if (task.kind == "noop" || task.kind == "flow") {
+      return fmt::format("a task of kind {} has no outputs", task.kind);
+    }
+    if (task.kind != "http" || task.http.capture == key) return {};
+    if (task.http.capture.empty()) return "its request captures nothing (http.capture)";
+    return fmt::format("its request captures {} alone (http.capture)", task.http.capture);
+  }
+
+  void checkOutputs() {
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      for (const std::string& key : tasks_[i].outputs) {
+        const std::string why = whyNoOutput(tasks_[i], key);
+        if (why.empty() || reading_.issues.isFull()) continue;
+        reading_.issues.refuse(reading_.places[i].mark, pathOf(i, "outputs"),
+                               fmt::format("has {}, but {}", key, why));
+      }
+    }
   }
 
   void checkOutput(const PlacedText& text, const TextPart& part) {
@@ -263,6 +322,11 @@ class FlowChecker {
                        tasks_[text.task].name));
       return;
     }
+    if (const std::string why = whyNoOutput(tasks_[it->second], part.key); !why.empty()) {
+      reading_.issues.refuse(text.mark, text.path,
+                             fmt::format("placeholder {}: {}", truncateUtf8(part.source, 60), why));
+      return;
+    }
     const std::vector<std::string>& outputs = tasks_[it->second].outputs;
     if (!outputs.empty() && std::find(outputs.begin(), outputs.end(), part.key) == outputs.end()) {
       const std::vector<std::string_view> known(outputs.begin(), outputs.end());
@@ -276,13 +340,19 @@ class FlowChecker {
   using ParamStep = std::pair<bool, std::string>;
 
   // As resolving does it: the value of a name within itself is that of the next weaker level.
-  bool endsWell(const ParamMap* of_task, const std::string& name, std::vector<ParamStep>& inside,
+  bool endsWell(const TaskNode* of_task, const std::string& name, std::vector<ParamStep>& inside,
                 size_t& steps) const {
     if (++steps > kParamStepsMax || inside.size() > 64) return false;
     bool inside_itself = false;
+    const bool in_flow = std::any_of(inside.begin(), inside.end(),
+                                     [](const ParamStep& step) { return !step.first; });
     for (const bool task_level : {true, false}) {
-      const ParamMap* params = task_level ? of_task : &reading_.flow.params;
-      if (params == nullptr) continue;
+      if (task_level && of_task == nullptr) continue;
+      // An output is never looked into. Values of the flow do not see any.
+      if (!task_level && of_task != nullptr && !in_flow && of_task->upstream.count(name) > 0) {
+        return true;
+      }
+      const ParamMap* params = task_level ? &of_task->params : &reading_.flow.params;
       const auto it = params->find(name);
       if (it == params->end()) continue;
       ParamStep step(task_level, name);
@@ -302,9 +372,7 @@ class FlowChecker {
       inside.pop_back();
       return true;
     }
-    // An output or a parameter of the project may stand in.
-    return !inside_itself || reading_.surroundings.project_params.count(name) > 0 ||
-           (of_task != nullptr && writers_.count(name) > 0);
+    return !inside_itself;
   }
 
   void checkParamCycles() {
@@ -315,8 +383,7 @@ class FlowChecker {
         return part.kind == TextPart::Kind::Name;
       });
       if (!is_param || !has_name || reading_.issues.isFull()) continue;
-      const ParamMap* of_task =
-          text.task == PlacedText::kFlow ? nullptr : &tasks_[text.task].params;
+      const TaskNode* of_task = text.task == PlacedText::kFlow ? nullptr : &tasks_[text.task];
       std::vector<ParamStep> inside;
       size_t steps = 0;
       if (!endsWell(of_task, text.path.substr(dot + 1), inside, steps)) {
@@ -363,6 +430,7 @@ class FlowChecker {
   std::vector<size_t> order_;  // Upstream first, if there is no cycle.
   bool has_cycle_ = false;
   std::vector<std::vector<uint64_t>> ancestors_;  // A bit for each task; made when first needed.
+  size_t upstream_noted_ = 0;
   std::unordered_map<std::string, std::vector<size_t>> writers_;
   bool writers_ready_ = false;
 };

@@ -82,6 +82,9 @@ struct TaskNode {
   bool disabled = false;  // Passed over as if it had succeeded.
   ParamMap params;
   std::vector<std::string> outputs;  // Keys that it says it writes; empty: not said.
+  // Names in its texts that an upstream task declares as its output, each with the name of that
+  // task. Found by the check, no part of what is written.
+  std::map<std::string, std::string> upstream;
   std::map<std::string, std::string> env;
   std::string dir;
   std::optional<Priority> priority;  // None: that of its run.

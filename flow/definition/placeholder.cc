@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kStepsMax = 10'000;
 constexpr size_t kDepthMax = 64;  // Of parameters within parameters.
+constexpr size_t kUpstream = static_cast<size_t>(ParamLevel::Upstream);
 
 constexpr bool mayHoldPlaceholders(ParamLevel level) {
   return level != ParamLevel::Startup && level != ParamLevel::Upstream;
@@ -41,7 +42,7 @@ class Resolver {
     bool inside_itself = false;
     for (size_t level = 0; level < kParamLevelCount; ++level) {
       const ParamMap* params = context_.params[level];
-      if (params == nullptr) continue;
+      if (params == nullptr || (level == kUpstream && inside_weaker_ > 0)) continue;
       const auto it = params->find(name);
       if (it == params->end()) continue;
       if (std::find(inside_.begin(), inside_.end(), &*it) != inside_.end()) {
@@ -53,7 +54,9 @@ class Resolver {
         return Error::invalidArgument("parameter {} is over {} others deep", name, kDepthMax);
       }
       inside_.push_back(&*it);
+      inside_weaker_ += level > kUpstream ? 1 : 0;
       auto value = text(*it->second);
+      inside_weaker_ -= level > kUpstream ? 1 : 0;
       inside_.pop_back();
       if (!value.ok()) return value.error();
       return std::optional<std::string>(std::move(value).value());
@@ -108,6 +111,7 @@ class Resolver {
 
   const PlaceholderContext& context_;
   std::vector<const ParamMap::value_type*> inside_;
+  int inside_weaker_ = 0;  // How many of those are weaker than Upstream.
   size_t steps_ = 0;
 };
 
@@ -125,7 +129,7 @@ Result<std::optional<std::string>> resolveParam(const std::string& name,
 Result<ParamMap> resolveParams(const PlaceholderContext& context) {
   ParamMap out;
   for (size_t level = 0; level < kParamLevelCount; ++level) {
-    if (context.params[level] == nullptr || level == static_cast<size_t>(ParamLevel::Upstream)) {
+    if (context.params[level] == nullptr || level == kUpstream) {
       continue;
     }
     for (const auto& [name, value] : *context.params[level]) {

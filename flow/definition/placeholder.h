@@ -21,7 +21,8 @@ using ParamMap = std::map<std::string, std::optional<std::string>>;
 using OutputMap = std::map<std::string, std::map<std::string, std::string>>;
 
 // From the strongest to the weakest. Values of Startup and Upstream come from outside and are never
-// looked into; the others may hold placeholders.
+// looked into; the others may hold placeholders. Within the values of Flow and Project, which are
+// known before any task has run, Upstream is not seen.
 enum class ParamLevel : uint8_t { Startup, Task, Upstream, Flow, Project };
 inline constexpr size_t kParamLevelCount = 5;
 
@@ -83,8 +84,9 @@ Result<std::string> resolveText(std::string_view text, const PlaceholderContext&
 Result<std::optional<std::string>> resolveParam(const std::string& name,
                                                 const PlaceholderContext& context);
 
-// Every parameter of Startup, Task, Flow and Project, resolved: what a task gets as environment.
-// Errors: as resolveText, with the name of the parameter as field.
+// Every parameter of Startup, Task, Flow and Project, resolved (by an output, if one of that name
+// is stronger): what a task gets as environment. Errors: as resolveText, with the name of the
+// parameter as field; over kTaskBytesMax.
 Result<ParamMap> resolveParams(const PlaceholderContext& context);
 
 }  // namespace baton::flow

@@ -76,8 +76,18 @@ LiveFlow& RunEngine::flowOf(const LiveRun& run) {
   return *flow;
 }
 
-flow::PlaceholderContext RunEngine::contextOf(const LiveRun& run) const {
+flow::PlaceholderContext RunEngine::contextOf(const LiveRun& run, const flow::TaskNode& node,
+                                              flow::ParamMap& upstream) const {
+  for (const auto& [name, task] : node.upstream) {
+    const auto outputs = run.outputs.find(task);
+    if (outputs == run.outputs.end()) continue;
+    const auto value = outputs->second.find(name);
+    if (value != outputs->second.end()) upstream[name] = value->second;
+  }
   flow::PlaceholderContext context;
+  context.task = node.name;
+  context.at(flow::ParamLevel::Task) = &node.params;
+  context.at(flow::ParamLevel::Upstream) = &upstream;
   context.plan_time = run.record.plan_time;
   context.zone = run.version->zone;
   const WallTime previous = run.record.state.prev_success;
@@ -225,9 +235,8 @@ void RunEngine::letGo(Operation& operation, LiveRun& run, NodeIndex node) {
   }
   spend(resolvingCost(run, node));
   const flow::TaskNode& spec = run.version->spec.tasks[node];
-  flow::PlaceholderContext context = contextOf(run);
-  context.task = spec.name;
-  context.at(flow::ParamLevel::Task) = &spec.params;
+  flow::ParamMap upstream;
+  const flow::PlaceholderContext context = contextOf(run, spec, upstream);
   if (const auto& when = run.version->when[node]) {
     const Result<bool> holds = when->evaluate(context);
     if (!holds.ok()) {
@@ -266,7 +275,8 @@ void RunEngine::carry(Operation& operation, LiveRun& run, LiveTask& task, bool a
     if (sub_run != flows_.sub_runs.end()) return;
     return tasks_.done(operation, task, FailureReason::SubFlowFailed, "its run is gone");
   }
-  const auto resolved = flow::resolveTask(spec, contextOf(run));
+  flow::ParamMap upstream;
+  const auto resolved = flow::resolveTask(spec, contextOf(run, spec, upstream));
   if (!resolved.ok() && !again) {
     return tasks_.failSpec(operation, task, resolved.error().told());
   }

@@ -195,7 +195,10 @@ class RunEngine final : public RunListener {
 
   LiveTask* taskOf(const LiveRun& run, NodeIndex node) const;
   LiveFlow& flowOf(const LiveRun& run);
-  flow::PlaceholderContext contextOf(const LiveRun& run) const;
+  // What the texts of a node are resolved with. `upstream` is filled, and outlives it as the run
+  // does.
+  flow::PlaceholderContext contextOf(const LiveRun& run, const flow::TaskNode& node,
+                                     flow::ParamMap& upstream) const;
 
   TermContext& context_;
   FlowState& flows_;

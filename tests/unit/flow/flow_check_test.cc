@@ -105,7 +105,11 @@ TEST(FlowParserTest, PlaceholdersAreChecked) {
        "warning: tasks.t.script: \"${up.rows}\" is left to the shell"},
       {"flow: f\ntasks:\n  a: {script: x, outputs: [n]}\n  b: {script: x, outputs: [n]}\n"
        "  c: {command: [x, '${n}'], needs: [a, b]}\n",
-       "warning: tasks.c.command[1]: placeholder ${n}: a and b both write it; write ${a.n}"},
+       "tasks.c.command[1]: placeholder ${n}: a and b both write it, and neither waits for the "
+       "other; write ${a.n}"},
+      {flow("{script: x, params: {a: '${b}', b: '${a}'}}"), "refers to itself: a -> b -> a"},
+      {flow("{script: x, needs: [up], params: {rows: '${rows}1', a: '${b}'}}", "{b: '${a}'}"),
+       "tasks.t.params.a: refers to itself"},
   });
   for (const std::string& well :
        {flow("{command: [x, '${rows} ${up.rows} ${other.any}'], needs: [last]}"),

@@ -90,6 +90,30 @@ TEST_F(ResolveTaskTest, MakesRequestsAndPlugInsToSubmit) {
   EXPECT_EQ(wrong.error().code(), ErrorCode::InvalidArgument);
 }
 
+// Outputs are stronger than the flow's parameters, but its values do not see them.
+TEST_F(ResolveTaskTest, OutputsStandBetweenTaskAndFlow) {
+  flow_.params = {{"rows", "flow"}, {"x", "<${rows}>"}};
+  TaskNode t;
+  t.command = {"${rows}", "${x}"};
+  t.params = {{"own", "${rows}+"}};
+  const auto task = resolveTask(t, context_);
+  ASSERT_TRUE(task.ok()) << task.error().text();
+  EXPECT_EQ(task->command, (std::vector<std::string>{"12", "<flow>"}));
+  EXPECT_EQ(task->params, (ParamMap{{"own", "12+"}, {"rows", "12"}, {"x", "<flow>"}}));
+  upstream_.clear();
+  EXPECT_EQ(resolveTask(t, context_)->command.front(), "flow") << "it was not written";
+}
+
+// A stored definition may ask for what is not supported: its task is not run as if it did not.
+TEST_F(ResolveTaskTest, WhatIsNotSupportedIsNotRun) {
+  TaskNode t = resolvedNode("t");
+  t.unsupported = "run_as";
+  const auto spec = taskSpecOf(t, context_);
+  ASSERT_FALSE(spec.ok());
+  EXPECT_EQ(spec.error().code(), ErrorCode::Unsupported);
+  EXPECT_EQ(spec.error().field(), "run_as");
+}
+
 // What does not resolve must name its place.
 TEST_F(ResolveTaskTest, ErrorsNameThePlace) {
   outputs_.clear();
