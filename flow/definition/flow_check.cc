@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "flow/definition/reading.h"
+#include "flow/definition/run_size.h"
 
 namespace baton::flow {
 namespace {
@@ -35,6 +36,8 @@ class FlowChecker {
     noteParamOutputs();
     checkParamCycles();
     checkScripts();
+    checkSize();
+    checkFires();
   }
 
  private:
@@ -266,7 +269,24 @@ class FlowChecker {
         declaredUpstream(i, name, reading_.places[i].mark, pathOf(i, "params." + name));
       }
     }
-    return !writers.empty();
+  }
+
+  void checkSize() {
+    if (reading_.surroundings.stored || reading_.issues.errors() > 0) return;
+    const RunSize size = measureRun(reading_.flow);
+    if (size.tooLarge()) {
+      reading_.issues.error(reading_.places.front().mark, "tasks", size.text(reading_.flow));
+    }
+  }
+
+  // Days off are left aside: without them it has as many instants, or more.
+  void checkFires() {
+    const std::optional<WallTime>& now = reading_.surroundings.now;
+    if (!now || !reading_.flow.schedule || reading_.issues.errors() > 0) return;
+    if (recurrenceOf(reading_.flow, *now, nullptr).next(*now)) return;
+    reading_.issues.warning(
+        reading_.schedule_mark, "schedule",
+        fmt::format("never fires: it has no instant behind {}", formatRfc3339(*now)));
   }
 
   const std::vector<size_t>& writersOf(const std::string& key) {

@@ -128,6 +128,7 @@ Result<std::optional<std::string>> resolveParam(const std::string& name,
 
 Result<ParamMap> resolveParams(const PlaceholderContext& context) {
   ParamMap out;
+  size_t bytes = 0;
   for (size_t level = 0; level < kParamLevelCount; ++level) {
     if (context.params[level] == nullptr || level == kUpstream) {
       continue;
@@ -136,6 +137,11 @@ Result<ParamMap> resolveParams(const PlaceholderContext& context) {
       if (out.find(name) != out.end()) continue;
       auto resolved = resolveParam(name, context);
       if (!resolved.ok()) return Error(resolved.error()).withField(name);
+      bytes += name.size() + (*resolved ? (*resolved)->size() : 0);
+      if (bytes > kTaskBytesMax) {
+        return Error::invalidArgument("the parameters resolve to over {} bytes", kTaskBytesMax)
+            .withField(name);
+      }
       out.emplace(name, std::move(resolved).value());
     }
   }

@@ -14,6 +14,9 @@
 
 namespace baton::flow {
 
+// All parameters of one task, or all of its texts with them, resolved.
+inline constexpr size_t kTaskBytesMax = 1024 * 1024;
+
 // Parameters by name. One without a value (null) is known but empty: it stands for no text, and
 // gives no environment variable.
 using ParamMap = std::map<std::string, std::optional<std::string>>;

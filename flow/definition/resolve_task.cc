@@ -6,16 +6,24 @@ namespace {
 // Resolves texts in place; the first error is kept, with its place.
 class TextResolver {
  public:
-  explicit TextResolver(const PlaceholderContext& context) : context_(context) {}
+  TextResolver(const PlaceholderContext& context, const ParamMap& params) : context_(context) {
+    for (const auto& [name, value] : params) bytes_ += name.size() + (value ? value->size() : 0);
+  }
 
   void resolve(const std::string& path, std::string& text) {
-    if (error_ || text.find('$') == text.npos) return;
-    auto value = resolveText(text, context_);
-    if (value.ok()) {
+    if (error_) return;
+    if (text.find('$') != text.npos) {
+      auto value = resolveText(text, context_);
+      if (!value.ok()) {
+        error_ = Error(value.error()).withField(path);
+        return;
+      }
       text = std::move(value).value();
-    } else {
-      error_ = Error(value.error()).withField(path);
     }
+    bytes_ += text.size();
+    if (bytes_ <= kTaskBytesMax) return;
+    error_ = Error::invalidArgument("the texts of the task resolve to over {} bytes", kTaskBytesMax)
+                 .withField(path);
   }
   void resolve(const std::string& path, std::map<std::string, std::string>& texts) {
     for (auto& [name, text] : texts) resolve(path + "." + name, text);
@@ -33,6 +41,7 @@ class TextResolver {
 
  private:
   const PlaceholderContext& context_;
+  size_t bytes_ = 0;
   std::optional<Error> error_;
 };
 
@@ -48,7 +57,7 @@ Result<TaskNode> resolveTask(const TaskNode& node, PlaceholderContext context) {
                  "params." + params.error().field());
   }
   task.params = std::move(params).value();
-  TextResolver texts(context);
+  TextResolver texts(context, task.params);
   for (size_t i = 0; i < task.command.size(); ++i) {
     texts.resolve(fmt::format("command[{}]", i), task.command[i]);
   }

@@ -30,6 +30,7 @@ struct LiveRun {
   std::vector<TaskId> tasks;                  // By node; 0: none.
   flow::ParamMap params;                      // Of the start.
   flow::OutputMap outputs;                    // Of tasks that ended well.
+  size_t spec_bytes = 0;                      // Of the specifications made in this term.
   uint32_t timer_generation = 0;              // Timers of older generations are void.
   std::vector<RunProgress::Reached> reached;  // By node; while recovery reads.
   // Of a run that recovery read: what follows from how its tasks stood, still to be done.

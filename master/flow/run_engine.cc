@@ -4,6 +4,7 @@
 
 #include "common/base/log.h"
 #include "flow/definition/resolve_task.h"
+#include "flow/definition/run_size.h"
 #include "master/flow/node_words.h"
 #include "master/flow/run_turn.h"
 
@@ -248,6 +249,10 @@ void RunEngine::letGo(Operation& operation, LiveRun& run, NodeIndex node) {
     }
   }
   if (task->part->no_runner) return tasks_.letGo(operation, *task, {});
+  // Not even resolved: all tasks of the run may stand here in one turn.
+  if (const Status room = takeRoom(run, {}); !room.ok()) {
+    return tasks_.failSpec(operation, *task, room.error().message());
+  }
   const auto resolved = flow::resolveTask(spec, context);
   const auto submission =
       resolved.ok() ? flow::taskSpecOf(*resolved, context) : Result<TaskSpec>(resolved.error());
@@ -255,8 +260,20 @@ void RunEngine::letGo(Operation& operation, LiveRun& run, NodeIndex node) {
     return tasks_.failSpec(operation, *task, submission.error().told());
   }
   const std::string text = dumpJson(runPartToJson(*submission));
+  if (const Status room = takeRoom(run, text); !room.ok()) {
+    return tasks_.failSpec(operation, *task, room.error().message());
+  }
   spend(text.size() / kBytesPerUnit);
   tasks_.letGo(operation, *task, text);
+}
+
+Status RunEngine::takeRoom(LiveRun& run, const std::string& text) const {
+  RETURN_IF_ERROR(dao::checkSpecFits(text, context_.writer.rowBytesMax()));
+  run.spec_bytes += text.size();
+  if (run.spec_bytes <= flow::kRunBytesMax) return {};
+  return Error::make(ErrorCode::TooLarge,
+                     "the specifications of the tasks of this run come to over {} MB",
+                     flow::kRunBytesMax / 1'048'576);
 }
 
 void RunEngine::onNodeFree(Operation& operation, LiveTask& task) {
@@ -282,6 +299,11 @@ void RunEngine::carry(Operation& operation, LiveRun& run, LiveTask& task, bool a
   }
   if (!resolved.ok()) {
     return tasks_.done(operation, task, FailureReason::BadSpec, resolved.error().told());
+  }
+  if (spec.kind == "flow" && !again) {
+    if (const Status room = takeRoom(run, paramsText(resolved->params)); !room.ok()) {
+      return tasks_.failSpec(operation, task, "params: " + room.error().message());
+    }
   }
   if (again && task.state.status == TaskStatus::Terminating) return tasks_.stopped(operation, task);
   if (!again) tasks_.begin(operation, task);

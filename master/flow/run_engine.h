@@ -172,6 +172,8 @@ class RunEngine final : public RunListener {
   void apply(Operation& operation, LiveRun& run, const RunEffects& effects);
   void letReadyGo(Operation& operation, LiveRun& run);
   void letGo(Operation& operation, LiveRun& run, NodeIndex node);
+  // Whether a specification may be stored: its row, and flow::kRunBytesMax of the run.
+  Status takeRoom(LiveRun& run, const std::string& text) const;
   // A kind without a runner begins, or is taken up again after a takeover.
   void carry(Operation& operation, LiveRun& run, LiveTask& task, bool again);
   void startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,

@@ -73,6 +73,8 @@ class StateWriter final : public Service {
   bool acceptsWork() const { return !outage_.load(std::memory_order_relaxed); }
   // The same for people: StorageFull or Unavailable while nothing can be written.
   Status acceptance() const;
+  // dao::Writer::rowBytesMax.
+  size_t rowBytesMax() const { return writer_.rowBytesMax(); }
   // Ended by a fence or a bug: nothing that is published from then on will become durable.
   bool halted() const { return halted_.load(std::memory_order_acquire); }
   // While frozen no transaction begins.

@@ -1,6 +1,7 @@
 #include <chrono>
 
 #include "flow/definition/flow_circle.h"
+#include "flow/definition/run_size.h"
 #include "tests/unit/flow/flow_texts.h"
 
 namespace baton::flow {
@@ -118,9 +119,123 @@ TEST(FlowParserTest, PlaceholdersAreChecked) {
         flow("{script: 'echo ${bizdate} ${x.y}'}"), flow("{command: [x, '$${no} $no']}")}) {
     EXPECT_EQ(issuesOf(well), "");
   }
-  FlowSurroundings project;
-  project.project_params = {"root"};
-  EXPECT_EQ(issuesOf(flow("{command: [x, '${root}']}", "{root: '${root}/x'}"), project), "");
+}
+
+// A name must stand for the output of the last upstream task that declares it, by the levels of
+// parameters.
+TEST(FlowParserTest, NamesFindTheOutputsOfUpstreamTasks) {
+  const FlowSpec flow = flowOf(R"(
+flow: f
+params: {rows: flow, x: "${rows}"}
+tasks:
+  a: {command: [x], outputs: [rows, n]}
+  b: {command: ["${rows}"], needs: [a], outputs: [rows]}
+  c: {command: ["${rows}", "${n}", "${x}"], needs: [b]}
+  own: {command: ["${rows}"], needs: [b], params: {rows: mine}}
+  more: {command: ["${rows}"], needs: [b], params: {rows: "${rows}+"}}
+  apart: {command: ["${rows}"]}
+  sub: {flow: g, needs: [a], params: {r: "${rows}"}, when: "${n} > 0"}
+)");
+  using Names = std::map<std::string, std::string>;
+  EXPECT_EQ(flow.find("b")->upstream, (Names{{"rows", "a"}}));
+  EXPECT_EQ(flow.find("c")->upstream, (Names{{"rows", "b"}, {"n", "a"}}));
+  EXPECT_EQ(flow.find("own")->upstream, Names{});
+  EXPECT_EQ(flow.find("more")->upstream, (Names{{"rows", "b"}}));
+  EXPECT_EQ(flow.find("apart")->upstream, Names{});
+  EXPECT_EQ(flow.find("sub")->upstream, (Names{{"rows", "a"}, {"n", "a"}}));
+}
+
+// Outputs of tasks that can have none must be refused when saving, not fail every run.
+TEST(FlowParserTest, OutputsOfTasksThatHaveNoneAreRefused) {
+  const auto flow = [](const std::string& upstream, const std::string& key = "rows") {
+    return "flow: f\ntasks:\n  n: " + upstream + "\n  t: {command: ['${n." + key +
+           "}'], needs: [n]}\n";
+  };
+  const std::vector<IssueCase> refused{
+      {flow("{noop: true}"),
+       "f.yaml:4:17: tasks.t.command[0]: placeholder ${n.rows}: a task of kind noop has no "
+       "outputs"},
+      {flow("{flow: g}"), "placeholder ${n.rows}: a task of kind flow has no outputs"},
+      {flow("{event: {flow: g}}"), "placeholder ${n.rows}: the end of a flow or task has no data"},
+      {flow("{http: {url: 'http://h'}}"), "its request captures nothing (http.capture)"},
+      {flow("{http: {url: 'http://h', capture: body}}"), "its request captures body alone"},
+      {flow("{noop: true, outputs: [rows]}"),
+       "tasks.n.outputs: has rows, but a task of kind noop has no outputs"},
+      {flow("{http: {url: 'http://h', capture: a}, outputs: [a, b]}", "a"),
+       "tasks.n.outputs: has b, but its request captures a alone"},
+  };
+  expectIssues(refused);
+  for (const IssueCase& c : refused) {
+    EXPECT_TRUE(parseFlow("f", c.text, {.stored = true}).flow.has_value()) << c.text;
+  }
+  for (const std::string& well :
+       {flow("{kind: k}"), flow("{script: x}"), flow("{event: {name: e}}"),
+        flow("{http: {url: 'http://h', capture: rows}, outputs: [rows]}")}) {
+    EXPECT_EQ(issuesOf(well), "");
+  }
+}
+
+// Each task has a copy of the flow's parameters and defaults: what a run comes to must be bounded
+// when saving, whichever way it grows.
+TEST(FlowParserTest, WhatARunComesToIsBounded) {
+  const std::string big(120'000, 'x');
+  const auto tasks = [](int count, const std::string& task) {
+    std::string out = "tasks:\n";
+    for (int i = 0; i < count; ++i) out += fmt::format("  t{}: {}\n", i, task);
+    return out;
+  };
+  std::string doubling = "params:\n  p0: '" + std::string(16, 'x') + "'\n";
+  std::string empty = "params:\n  p0: ''\n";
+  for (int i = 1; i < 13; ++i) {
+    doubling += fmt::format("  p{0}: '${{p{1}}}${{p{1}}}'\n", i, i - 1);
+    empty += fmt::format("  p{0}: '${{p{1}}}${{p{1}}}'\n", i, i - 1);
+  }
+  const std::string args = [&] {
+    std::string out = "{command: [x";
+    for (int i = 0; i < 4'000; ++i) out += ", '${P}'";
+    return out + "]}";
+  }();
+  const std::string param = "flow: f\nparams: {P: '" + big + "'}\n";
+  const std::string start = ": a run comes to about ";
+  expectIssues({
+      {param + tasks(9'000, "{script: x}"),
+       "f.yaml:4:3: tasks" + start + "1031 MB of specifications: 9000 tasks"},
+      {param + tasks(9'000, "{flow: g}"), start},
+      {param + tasks(300, "{noop: true, when: '${P} == \"\"'}"), start},
+      {"flow: f\ndefaults: {env: {P: '" + big + "'}}\n" + tasks(9'000, "{script: x}"), start},
+      {param + tasks(1, args), start},
+      {"flow: f\n" + doubling + tasks(500, "{script: x}"), start},
+      {"flow: f\n" + empty + tasks(500, "{script: x}"), start},
+  });
+  const auto measured = [](const std::string& text, const ParamMap& startup = {}) {
+    return measureRun(flowOf(text), startup);
+  };
+  const std::string plain = "flow: f\nparams: {day: '${plan_time:%F}', P: null}\n" +
+                            tasks(10'000, "{command: [/opt/etl/load, --day, '${day}', '${P}']}");
+  EXPECT_LT(measured(plain).bytes, kRunBytesMax / 8);
+  const RunSize size = measured(plain, {{"P", big}});
+  EXPECT_TRUE(size.tooLarge()) << "a start's parameters count as well";
+  EXPECT_EQ(size.largest, "t0");
+  EXPECT_FALSE(measured(param + tasks(200, "{script: x}")).tooLarge());
+}
+
+// A schedule that lies in the past must be told of when saving, and is no error.
+TEST(FlowParserTest, AScheduleThatNeverFiresIsToldOf) {
+  FlowSurroundings today;
+  today.now = *parseRfc3339("2026-11-30T12:00:00Z");
+  const auto issues = [&](const std::string& schedule) {
+    return issuesOf("flow: f\nschedule: {" + schedule + "}\ntasks: {a: {noop: true}}\n", today);
+  };
+  const std::string never =
+      "f.yaml:2:1: warning: schedule: never fires: it has no instant behind "
+      "2026-11-30T12:00:00Z\n";
+  EXPECT_EQ(issues("at: '2020-01-01T00:00:00Z'"), never);
+  EXPECT_EQ(issues("every: 1h, end: '2020-01-01T00:00:00Z'"), never);
+  EXPECT_EQ(issues("cron: '0 2 * * *', timezone: UTC, end: '2026-11-30T12:00:00Z'"), never);
+  EXPECT_EQ(issues("cron: '0 0 2 * * ? 2020', timezone: UTC"), never);
+  EXPECT_EQ(issues("cron: '0 2 * * *', timezone: UTC, end: '2026-12-02T00:00:00Z'"), "");
+  EXPECT_EQ(issues("at: '2026-11-30T12:00:01Z'"), "");
+  EXPECT_EQ(issues("every: 1h"), "");
 }
 
 // One group that is not set must be one warning that names the tasks, not one for each.

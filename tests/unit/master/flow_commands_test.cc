@@ -396,6 +396,37 @@ TEST_F(FlowCommandsTest, AClosedGateTakesNothing) {
   EXPECT_EQ(run(trigger).error().code(), Code::NotActive);
 }
 
+TEST_F(FlowCommandsTest, ParametersThatMakeARunTooLargeAreRefused) {
+  // Aim: each of many tasks would get its copy, or each of many runs; the sum and the limit are
+  // said.
+  std::string yaml = "flow: F\nschedule: {" + std::string(kDaily) + "}\ntasks:\n";
+  for (int i = 0; i < 300; ++i) yaml += fmt::format("  t{}: {{command: [x]}}\n", i);
+  apply(yaml);
+  const std::map<std::string, std::optional<std::string>> large{{"P", std::string(120'000, 'x')}};
+  FlowTrigger trigger;
+  trigger.flow = "F";
+  trigger.params = large;
+  const auto refused = run(trigger);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), Code::TooLarge);
+  EXPECT_EQ(refused.error().field(), "params");
+  EXPECT_EQ(
+      refused.error().message().find("a run comes to about 35 MB of specifications: 300 tasks"), 0U)
+      << refused.error().message();
+  FlowBackfill request = days("2026-02-20T00:00:00Z", "2026-02-28T00:00:00Z");
+  request.params = large;
+  EXPECT_EQ(backfill(request).error().code(), Code::TooLarge);
+  apply("{flow: G, tasks: {a: {command: [x]}}}");
+  request.flow = "G";
+  request.from = request.to = std::nullopt;
+  for (int i = 0; i < 400; ++i) {
+    request.plan_times.push_back(instant("2026-02-01T00:00:00Z") + Seconds(i));
+  }
+  EXPECT_EQ(backfill(request).error().message(),
+            "400 runs with 120001 bytes of parameters each, at most 32 MB are accepted");
+  EXPECT_EQ(database_.rows().runs.size(), 0U);
+}
+
 TEST_F(FlowCommandsTest, ADefinitionThatNoRowHoldsIsRefusedBefore) {
   FlowApply request;
   request.text = std::string(5'000, '"');

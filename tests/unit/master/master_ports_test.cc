@@ -62,8 +62,9 @@ class MasterPortsTest : public testing::Test {
 
   void apply(const std::string& text, bool online) {
     std::promise<Result<master::api::FlowApplied>> answer;
-    flows_.apply({.name = {}, .text = text, .if_version = {}, .online = online, .request = {}},
-                 [&](auto result) { answer.set_value(result); });
+    flows_.apply(
+        {.name = {}, .file = {}, .text = text, .if_version = {}, .online = online, .request = {}},
+        [&](auto result) { answer.set_value(result); });
     const auto applied = answer.get_future().get();
     ASSERT_TRUE(applied.ok()) << applied.status().text();
     ASSERT_TRUE(applied->errors.empty()) << applied->errors.front().message;
