@@ -1,7 +1,6 @@
 #include "cli/flow_apply.h"
 
 #include <algorithm>
-#include <map>
 
 #include "cli/exit_code.h"
 #include "cli/flow_queries.h"
@@ -13,12 +12,6 @@ namespace baton::cli {
 namespace {
 
 constexpr const char* kYaml = "application/yaml";  // JSON is YAML, too.
-
-struct Definition {
-  std::string file;
-  std::string text;
-  Json checked;  // What the master said of it.
-};
 
 int64_t numberIn(const Json& json, const char* name) {
   const auto it = json.find(name);
@@ -59,22 +52,6 @@ Result<Json> checkDefinition(Session& session, const std::string& file, const st
 // Whether the error was printed, issue by issue.
 bool isTold(Session& session) { return session.api().problem().contains("errors"); }
 
-Result<Json> storeDefinition(Session& session, const Definition& definition,
-                             const FlowApplyOptions& options) {
-  webapi::ApiRequest request;
-  request.method = "PUT";
-  request.target = flowPath(memberText(definition.checked, "name"));
-  if (options.online) request.target += "?online=true";
-  if (options.offline) request.target += "?online=false";
-  request.content_type = kYaml;
-  request.body = definition.text;
-  request.idempotency_key = makeUuid();
-  request.timeout = Millis(30'000);
-  const auto reply = session.api().call(request);
-  if (!reply.ok()) return Error(reply.error()).withContext(definition.file);
-  return reply->json();
-}
-
 void printApplied(Session& session, const Json& applied, bool dry_run) {
   const bool created = memberText(applied, "created") == "true";
   const bool changed = memberText(applied, "changed") == "true";
@@ -99,48 +76,19 @@ void printApplied(Session& session, const Json& applied, bool dry_run) {
   }
 }
 
-// Reads and checks all; the exit code, and 0 if nothing is wrong.
-int checkAll(Surroundings& surroundings, Session& session, const FlowApplyOptions& options,
-             std::vector<Definition>& definitions) {
-  std::map<std::string, std::string> seen;
-  int code = kExitOk;
-  for (const std::string& file : options.files) {
-    auto text = readDefinition(surroundings, file);
-    if (!text.ok()) {
-      code = std::max(code, session.fail(text.error()));
-      continue;
-    }
-    const std::string shown = shownFile(file);
-    auto checked = checkDefinition(session, shown, *text);
-    if (!checked.ok()) {
-      if (!isTold(session)) return session.fail(checked.error());
-      code = std::max(code, kExitUsage);
-      continue;
-    }
-    const std::string name = memberText(*checked, "name");
-    const auto [it, first] = seen.emplace(nameKey(name), shown);
-    if (!first) {
-      code = std::max(code, session.fail(Error::invalidArgument("{}: {} is the flow of {} as well",
-                                                                shown, name, it->second)));
-    }
-    definitions.push_back({shown, std::move(*text), std::move(*checked)});
+// The issues of an answer, each under the name of its file.
+void printAllIssues(Session& session, const Json& answer, const char* member) {
+  const auto list = answer.find(member);
+  if (list == answer.end() || !list->is_array()) return;
+  for (const Json& issue : *list) {
+    Json one = Json::object();
+    one[member].push_back(issue);
+    printIssues(session.err(), issuesIn(one, member, memberText(issue, "file")));
   }
-  std::vector<flow::FlowSpec> flows;
-  for (const Definition& definition : definitions) {
-    flow::ParsedFlow parsed = flow::parseFlow(definition.file, definition.text);
-    if (parsed.flow) flows.push_back(std::move(*parsed.flow));
-  }
-  if (const std::string circle = circleText(flows); !circle.empty()) {
-    code = std::max(code, session.fail(Error::invalidArgument("{}", circle)));
-  }
-  for (const Definition& definition : definitions) {
-    auto warnings = issuesIn(definition.checked, "warnings", definition.file);
-    // What comes with the same order is not missing.
-    std::erase_if(warnings, [&](const flow::FlowIssue& issue) {
-      return !issue.missing_flow.empty() && seen.contains(nameKey(issue.missing_flow));
-    });
-    printIssues(session.err(), warnings);
-  }
+}
+
+int nothingApplied(Session& session, int code) {
+  session.err() << "baton: nothing was applied\n";
   return code;
 }
 
@@ -150,27 +98,53 @@ int flowApply(Surroundings& surroundings, Session& session, const FlowApplyOptio
   if (options.online && options.offline) {
     return session.fail(Error::invalidArgument("--online and --offline contradict each other"));
   }
-  std::vector<Definition> definitions;
-  if (const int wrong = checkAll(surroundings, session, options, definitions); wrong != kExitOk) {
-    session.err() << "baton: nothing was applied\n";
-    return wrong;
-  }
-  Json items = Json::array();
+  Json body = {{"flows", Json::array()}};
   int code = kExitOk;
-  for (const Definition& definition : definitions) {
-    auto applied = options.dry_run ? Result<Json>(definition.checked)
-                                   : storeDefinition(session, definition, options);
-    if (!applied.ok()) {
-      code = session.fail(applied.error());
-      const size_t left = definitions.size() - items.size() - 1;
-      if (left > 0) session.err() << fmt::format("baton: {} more not applied\n", left);
-      break;
+  for (const std::string& file : options.files) {
+    auto text = readDefinition(surroundings, file);
+    if (text.ok() && !isValidUtf8(*text)) {
+      text = Error::invalidArgument("{}: is no UTF-8 text", shownFile(file));
     }
-    if (session.format() == Format::Table) printApplied(session, *applied, options.dry_run);
-    items.push_back(std::move(*applied));
+    if (text.ok()) {
+      body["flows"].push_back({{"file", shownFile(file)}, {"text", std::move(*text)}});
+    } else {
+      code = std::max(code, session.fail(text.error()));
+    }
   }
-  if (session.format() != Format::Table) session.printObject({{"items", std::move(items)}});
-  return code;
+  if (code != kExitOk) return nothingApplied(session, code);
+  if (options.online || options.offline) body["online"] = options.online;
+  if (options.dry_run) body["dry_run"] = true;
+  webapi::ApiRequest request;
+  request.method = "POST";
+  request.target = "/api/v1/flows/apply";
+  request.body = dumpJson(body);
+  request.idempotency_key = makeUuid();
+  request.timeout = Millis(60'000);
+  const auto reply = session.api().call(request);
+  if (!reply.ok() && isTold(session)) {
+    printAllIssues(session, session.api().problem(), "errors");
+    printAllIssues(session, session.api().problem(), "warnings");
+    return nothingApplied(session, kExitUsage);
+  }
+  if (!reply.ok()) {
+    const int failed = session.fail(reply.error());
+    // Otherwise the answer may have been lost, and not the request.
+    const bool refused = failed == kExitUsage || failed == kExitRefused;
+    return refused ? nothingApplied(session, failed) : failed;
+  }
+  const auto answer = reply->json();
+  if (!answer.ok()) return session.fail(answer.error());
+  const auto items = answer->find("items");
+  if (items == answer->end() || !items->is_array()) {
+    return session.fail(Error::internal("the master's answer has no items"));
+  }
+  for (const Json& applied : *items) printAllIssues(session, applied, "warnings");
+  if (session.format() != Format::Table) {
+    session.printObject({{"items", *items}});
+    return kExitOk;
+  }
+  for (const Json& applied : *items) printApplied(session, applied, options.dry_run);
+  return kExitOk;
 }
 
 int flowDiffStored(Surroundings& surroundings, Session& session, const std::string& file) {

@@ -50,6 +50,15 @@ struct Validation {
   }
 };
 
+// Empty: they would not begin each other.
+std::string circleText(const std::vector<flow::FlowSpec>& flows) {
+  std::vector<const flow::FlowSpec*> all;
+  for (const flow::FlowSpec& flow : flows) all.push_back(&flow);
+  const std::string circle = flow::beginningCircle(all);
+  return circle.empty() ? circle
+                        : "runs of these flows would begin each other, for ever: " + circle;
+}
+
 }  // namespace
 
 Result<std::string> readDefinition(Surroundings& surroundings, const std::string& file) {
@@ -58,14 +67,6 @@ Result<std::string> readDefinition(Surroundings& surroundings, const std::string
 }
 
 std::string shownFile(const std::string& file) { return file == "-" ? "standard input" : file; }
-
-std::string circleText(const std::vector<flow::FlowSpec>& flows) {
-  std::vector<const flow::FlowSpec*> all;
-  for (const flow::FlowSpec& flow : flows) all.push_back(&flow);
-  const std::string circle = flow::beginningCircle(all);
-  return circle.empty() ? circle
-                        : "runs of these flows would begin each other, for ever: " + circle;
-}
 
 void printIssues(std::ostream& out, const std::vector<flow::FlowIssue>& issues) {
   for (const flow::FlowIssue& issue : issues) out << printable(issue.text()) << "\n";

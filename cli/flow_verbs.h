@@ -25,9 +25,6 @@ std::string shownFile(const std::string& file);
 void printIssues(std::ostream& out, const std::vector<flow::FlowIssue>& issues);
 void printChanges(std::ostream& out, Format format, const std::vector<std::string>& changes);
 
-// "runs of these flows would begin each other, for ever: a -> b -> a"; empty: they would not.
-std::string circleText(const std::vector<flow::FlowSpec>& flows);
-
 // Checks definitions of flows without a master and tells everything that is wrong with them.
 // Returns 0, 2 (something is wrong) or 3 (no such file).
 int flowValidate(Surroundings& surroundings, const FlowFileOptions& options);

@@ -84,9 +84,8 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   // Of the flows that a definition names, those that are there; none: not found out in time. Blocks
   // for a look at their newest versions.
   std::optional<flow::KnownFlows> knownFlows(const std::vector<flow::FlowReference>& references);
-  // Blocks for a look at the newest version.
-  void applyFlow(api::FlowApply request, std::shared_ptr<FlowVersion> version,
-                 api::Callback<api::FlowApplied> done);
+  // Blocks for a look at the newest versions, which they are compared with here.
+  void applyFlows(std::vector<FlowDefinition> definitions, api::Callback<api::FlowsApplied> done);
   void orderRun(api::RunOrder order, api::Callback<RunRecord> done) {
     run_orders_.order(std::move(order), std::move(done));
   }

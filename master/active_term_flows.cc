@@ -5,18 +5,34 @@
 // What an active term does for flows, calendars, runs and events.
 namespace baton::master {
 
-void ActiveTerm::applyFlow(api::FlowApply request, std::shared_ptr<FlowVersion> version,
-                           api::Callback<api::FlowApplied> done) {
-  const Status fits = FlowCommands::checkStorable(request.text, database_writer_->rowBytesMax());
-  if (!fits.ok()) return done(fits.error());
-  const std::string key = nameKey(version->spec.name);
-  FlowComparison compared = compareVersions(newestVersions({key}).front(), version->spec);
-  const Status ahead = readAhead([&] { return events_.unreadBehind(key, version->spec); });
+void ActiveTerm::applyFlows(std::vector<FlowDefinition> definitions,
+                            api::Callback<api::FlowsApplied> done) {
+  std::vector<std::string> keys;
+  for (const FlowDefinition& definition : definitions) {
+    const api::FlowApply& request = definition.request;
+    const Status fits = FlowCommands::checkStorable(request.text, database_writer_->rowBytesMax());
+    if (!fits.ok()) {
+      return done(request.file.empty() ? fits.error()
+                                       : Error(fits.error()).withContext(request.file));
+    }
+    keys.push_back(nameKey(definition.version->spec.name));
+  }
+  auto newest = newestVersions(keys);
+  for (size_t i = 0; i < definitions.size(); ++i) {
+    definitions[i].compared = compareVersions(std::move(newest[i]), definitions[i].version->spec);
+  }
+  const Status ahead = readAhead([&] {
+    std::vector<std::string> unread;
+    for (size_t i = 0; i < definitions.size(); ++i) {
+      auto behind = events_.unreadBehind(keys[i], definitions[i].version->spec);
+      std::move(behind.begin(), behind.end(), std::back_inserter(unread));
+    }
+    return unread;
+  });
   if (!ahead.ok()) return done(ahead.error());
-  onFlows<api::FlowApplied>(
-      [request = std::move(request), version = std::move(version), compared = std::move(compared),
-       done](FlowCommands& flows) { flows.apply(request, version, compared, done); },
-      done);
+  const auto all = std::make_shared<std::vector<FlowDefinition>>(std::move(definitions));
+  onFlows<api::FlowsApplied>(
+      [all, done](FlowCommands& flows) { flows.apply(std::move(*all), done); }, done);
 }
 
 std::optional<flow::KnownFlows> ActiveTerm::knownFlows(

@@ -1,6 +1,7 @@
 #include "master/flow_ports.h"
 
 #include <algorithm>
+#include <map>
 
 #include "master/answered_once.h"
 
@@ -53,34 +54,87 @@ FlowPorts::FlowPorts(Clock& clock, dao::Database& database, MasterPorts& master)
 // ----------------------------------------------------------------------------------- flows
 
 void FlowPorts::apply(api::FlowApply request, api::Callback<api::FlowApplied> done) {
-  done = answeredOnce<api::FlowApplied>(std::move(done));
+  std::vector<api::FlowApply> requests;
+  requests.push_back(std::move(request));
+  applyAll(std::move(requests), [done](Result<api::FlowsApplied> applied) {
+    if (!applied.ok()) return done(applied.error());
+    if (applied->errors.empty()) return done(std::move(applied->flows.front()));
+    api::FlowApplied refused;
+    refused.errors = std::move(applied->errors);
+    done(std::move(refused));
+  });
+}
+
+void FlowPorts::applyAll(std::vector<api::FlowApply> requests,
+                         api::Callback<api::FlowsApplied> done) {
+  done = answeredOnce<api::FlowsApplied>(std::move(done));
   const auto term = master_.activeTerm();
   if (!term.ok()) return done(term.error());
-  const std::string file = request.name.empty() ? "definition" : request.name;
-  flow::ParsedFlow parsed = flow::parseFlow(file, request.text, (*term)->flowSurroundings());
-  if (!parsed.flow) {
-    api::FlowApplied refused;
-    refused.errors = issuesOf(parsed.issues);
+  flow::FlowSurroundings surroundings = (*term)->flowSurroundings();
+  surroundings.now = clock_.wallNow();
+  std::vector<std::pair<std::string, flow::ParsedFlow>> read;  // With the name of its file.
+  std::vector<std::vector<api::DefinitionIssue>> issues;
+  std::map<std::string, std::string> seen;  // Key of the flow: file.
+  bool wrong = false;
+  for (api::FlowApply& request : requests) {
+    std::string file = request.file.empty() ? request.name : request.file;
+    if (file.empty()) file = "definition";
+    flow::ParsedFlow parsed = flow::parseFlow(file, request.text, surroundings);
+    auto& found = issues.emplace_back(issuesOf(parsed.issues));
+    wrong = wrong || !parsed.flow;
+    if (!parsed.flow) continue;
+    const std::string& name = parsed.flow->name;
+    if (!request.name.empty() && nameKey(request.name) != nameKey(name)) {
+      return done(
+          Error(ErrorCode::InvalidArgument,
+                fmt::format("the definition is of flow {}, the path says {}", name, request.name),
+                "flow"));
+    }
+    const auto [it, first] = seen.emplace(nameKey(name), file);
+    if (!first) {
+      wrong = true;
+      found.push_back({file, 1, 1, "flow",
+                       fmt::format("{} is the flow of {} as well", name, it->second), false});
+    }
+    read.emplace_back(std::move(file), std::move(parsed));
+  }
+  if (wrong) {
+    api::FlowsApplied refused;
+    for (auto& found : issues) {
+      refused.errors.insert(refused.errors.end(), found.begin(), found.end());
+    }
     return done(std::move(refused));
   }
-  if (!request.name.empty() && nameKey(request.name) != nameKey(parsed.flow->name)) {
-    return done(Error(ErrorCode::InvalidArgument,
-                      fmt::format("the definition is of flow {}, the path says {}",
-                                  parsed.flow->name, request.name),
-                      "flow"));
+  // What comes with the same order is not missing.
+  std::vector<flow::FlowReference> references;
+  for (const auto& [file, parsed] : read) {
+    references.insert(references.end(), parsed.references.begin(), parsed.references.end());
   }
-  auto warnings = issuesOf(parsed.issues);
-  const auto known = (*term)->knownFlows(parsed.references);
-  if (known) {
-    for (auto& issue : issuesOf(flow::unmetReferences(file, parsed, *known))) {
-      warnings.push_back(std::move(issue));
+  if (auto known = (*term)->knownFlows(references)) {
+    for (const auto& [file, parsed] : read) {
+      auto& tasks = (*known)[nameKey(parsed.flow->name)].emplace();
+      for (const flow::TaskNode& task : parsed.flow->tasks) tasks.insert(task.name);
+    }
+    for (size_t i = 0; i < read.size(); ++i) {
+      const auto& [file, parsed] = read[i];
+      for (auto& issue : issuesOf(flow::unmetReferences(file, parsed, *known))) {
+        issues[i].push_back(std::move(issue));
+      }
     }
   }
-  const auto told = [done, warnings = std::move(warnings)](Result<api::FlowApplied> applied) {
-    if (applied.ok()) applied->flow.warnings = warnings;
+  std::vector<FlowDefinition> definitions;
+  for (size_t i = 0; i < read.size(); ++i) {
+    definitions.push_back({std::move(requests[i]),
+                           makeFlowVersion(0, std::move(*read[i].second.flow)),
+                           {}});
+  }
+  const auto told = [done, issues = std::move(issues)](Result<api::FlowsApplied> applied) {
+    for (size_t i = 0; applied.ok() && i < issues.size(); ++i) {
+      applied->flows[i].flow.warnings = issues[i];
+    }
     done(std::move(applied));
   };
-  (*term)->applyFlow(std::move(request), makeFlowVersion(0, std::move(*parsed.flow)), told);
+  (*term)->applyFlows(std::move(definitions), told);
 }
 
 void FlowPorts::setOnline(std::string name, bool online, api::Request request,

@@ -19,6 +19,8 @@ class FlowPorts final : public api::FlowPort, public api::RunPort, public api::E
   FlowPorts(Clock& clock, dao::Database& database, MasterPorts& master);
 
   void apply(api::FlowApply request, api::Callback<api::FlowApplied> done) override;
+  void applyAll(std::vector<api::FlowApply> requests,
+                api::Callback<api::FlowsApplied> done) override;
   void setOnline(std::string name, bool online, api::Request request,
                  api::Callback<api::FlowView> done) override;
   void remove(std::string name, api::Request request, api::Callback<api::FlowView> done) override;

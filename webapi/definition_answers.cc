@@ -11,8 +11,8 @@ namespace {
 using master::api::DefinitionIssue;
 
 // "line 3, column 5: tasks.load.needs: "x" is no task of this flow"
-std::string issueText(const DefinitionIssue& issue) {
-  std::string text;
+std::string issueText(const DefinitionIssue& issue, bool with_file) {
+  std::string text = with_file ? issue.file + ", " : std::string();
   if (issue.line > 0) text += fmt::format("line {}, column {}: ", issue.line, issue.column);
   if (!issue.key.empty()) text += issue.key + ": ";
   return text + issue.message;
@@ -20,14 +20,14 @@ std::string issueText(const DefinitionIssue& issue) {
 
 }  // namespace
 
-net::HttpResponse wrongDefinition(const std::vector<DefinitionIssue>& issues) {
+net::HttpResponse wrongDefinition(const std::vector<DefinitionIssue>& issues, bool with_file) {
   const auto first = std::find_if(issues.begin(), issues.end(),
                                   [](const DefinitionIssue& issue) { return !issue.warning; });
   const Json json = issuesToJson(issues);
   const size_t count = json.at("errors").size();
   const std::string detail = fmt::format(
       "the definition is wrong{}: {}", count > 1 ? fmt::format(" in {} places, first", count) : "",
-      issueText(first == issues.end() ? issues.front() : *first));
+      issueText(first == issues.end() ? issues.front() : *first, with_file));
   return problem(400, "invalid_definition", detail, {}, json);
 }
 

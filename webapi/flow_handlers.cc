@@ -16,6 +16,7 @@ namespace {
 using master::api::BackfillView;
 using master::api::FlowApplied;
 using master::api::FlowApply;
+using master::api::FlowsApplied;
 using master::api::FlowView;
 
 }  // namespace
@@ -24,6 +25,7 @@ void FlowHandlers::bindTo(Router& router) {
   router.bind("listFlows", [this](const Call& call) { list(call); });
   router.bind("getFlow", [this](const Call& call) { get(call); });
   router.bind("applyFlow", [this](const Call& call) { apply(call); });
+  router.bind("applyFlows", [this](const Call& call) { applyAll(call); });
   router.bind("validateFlow", [this](const Call& call) { validate(call); });
   router.bind("deleteFlow", [this](const Call& call) { remove(call); });
   router.bind("listFlowVersions", [this](const Call& call) { versions(call); });
@@ -103,6 +105,20 @@ void FlowHandlers::applyTo(const Call& call, FlowApply apply) {
     }
     if (!dry_run) response.headers.add("ETag", etagOf(record.version));
     call.reply(std::move(response));
+  });
+}
+
+void FlowHandlers::applyAll(const Call& call) {
+  auto batch = readFlowBatch(call);
+  if (!batch.ok()) return call.fail(batch.error());
+  const auto lease = call.request().body_lease;
+  const bool dry_run = batch->dry_run;
+  flows_.applyAll(std::move(batch->flows), [call, dry_run, lease](Result<FlowsApplied> applied) {
+    if (!applied.ok()) return failDefinition(call, applied.error());
+    if (!applied->errors.empty()) return call.reply(wrongDefinition(applied->errors, true));
+    Json items = Json::array();
+    for (const FlowApplied& one : applied->flows) items.push_back(appliedToJson(one, dry_run));
+    call.replyJson({{"items", std::move(items)}});
   });
 }
 

@@ -17,6 +17,7 @@ class FlowHandlers {
   void apply(const Call& call);
   void validate(const Call& call);
   void applyTo(const Call& call, master::api::FlowApply apply);
+  void applyAll(const Call& call);
   void remove(const Call& call);
   void versions(const Call& call);
   void setOnline(const Call& call, bool online);

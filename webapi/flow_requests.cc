@@ -16,6 +16,8 @@ using master::api::FlowListQuery;
 using master::api::FlowTrigger;
 
 constexpr size_t kPlanTimesMax = 10'000;
+constexpr size_t kBatchFlowsMax = 1'000;
+constexpr size_t kFileCharsMax = 1'024;
 constexpr std::string_view kFlowCursorMark = "f-";
 constexpr std::string_view kVersionCursorMark = "v-";
 
@@ -114,6 +116,39 @@ Result<FlowApply> readFlowApply(const Call& call) {
   RETURN_IF_ERROR(readPreconditions(request, apply.if_version));
   ASSIGN_OR_RETURN(apply.request, readRequest(call));
   return apply;
+}
+
+Result<FlowBatch> readFlowBatch(const Call& call) {
+  ASSIGN_OR_RETURN(const master::api::Request request, readRequest(call));
+  ASSIGN_OR_RETURN(const Json json, readObjectBody(call.request()));
+  JsonReader reader(json);
+  FlowBatch batch;
+  bool online = false;
+  reader.boolean("online", online).boolean("dry_run", batch.dry_run);
+  const Json* items = reader.array("flows");
+  if (items == nullptr && !reader.has("flows")) reader.fail("flows", "is missing");
+  RETURN_IF_ERROR(reader.finish());
+  if (items->empty() || items->size() > kBatchFlowsMax) {
+    return Error(items->empty() ? ErrorCode::InvalidArgument : ErrorCode::TooLarge,
+                 fmt::format("has {} items, expected 1 to {}", items->size(), kBatchFlowsMax),
+                 "flows");
+  }
+  for (size_t i = 0; i < items->size(); ++i) {
+    FlowApply& apply = batch.flows.emplace_back();
+    JsonReader item((*items)[i], fmt::format("flows[{}]", i));
+    int64_t version = 0;
+    item.string("text", apply.text)
+        .string("file", apply.file, kFileCharsMax)
+        .integer("if_version", version, 0, UINT32_MAX);
+    if (!item.has("text")) item.fail("text", "is missing; expected a definition, YAML or JSON");
+    if (item.has("if_version")) apply.if_version = static_cast<uint32_t>(version);
+    RETURN_IF_ERROR(item.finish());
+    if (apply.file.empty()) apply.file = fmt::format("flows[{}]", i);
+    if (reader.has("online")) apply.online = online;
+    apply.dry_run = batch.dry_run;
+    apply.request = request;
+  }
+  return batch;
 }
 
 Result<FlowListQuery> readFlowListQuery(const net::HttpRequest& request) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/calendar/schedule_preview.h"
 #include "master/api/flow_ports.h"
@@ -23,6 +24,12 @@ Result<std::string> definitionNameOf(const Call& call);
 Status readPreconditions(const net::HttpRequest& request, std::optional<uint32_t>& if_version);
 // PUT of a definition: everything but the text.
 Result<master::api::FlowApply> readFlowApply(const Call& call);
+// POST of several definitions, with their texts.
+struct FlowBatch {
+  std::vector<master::api::FlowApply> flows;
+  bool dry_run = false;
+};
+Result<FlowBatch> readFlowBatch(const Call& call);
 Result<master::api::FlowListQuery> readFlowListQuery(const net::HttpRequest& request);
 Result<master::api::FlowTrigger> readFlowTrigger(const Call& call);
 Result<master::api::FlowBackfill> readFlowBackfill(const Call& call);

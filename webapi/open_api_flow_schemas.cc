@@ -52,6 +52,20 @@ constexpr std::string_view kFlowSchemas = R"json({
   "changes": {"type": "array", "items": {"type": "string"}, "description": "In words."},
   "warnings": {"type": "array", "items": {"$ref": "#/components/schemas/DefinitionIssue"}},
   "dry_run": {"type": "boolean", "description": "true: nothing was stored."}}},
+"FlowBatch": {"type": "object", "required": ["flows"], "additionalProperties": false,
+  "properties": {
+  "flows": {"type": "array", "minItems": 1, "maxItems": 1000, "items": {"type": "object",
+    "required": ["text"], "additionalProperties": false, "properties": {
+    "text": {"type": "string", "description": "A definition, YAML or JSON, up to 1 MB."},
+    "file": {"type": "string", "maxLength": 1024, "description": "What errors call it."},
+    "if_version": {"type": "integer", "minimum": 0,
+      "description": "Only if this is the newest version; 0: only if there is none."}}}},
+  "online": {"type": "boolean", "description": "Online afterwards; default: as each was."},
+  "dry_run": {"type": "boolean", "default": false,
+    "description": "Check and compare, and change nothing."}}},
+"FlowsApplied": {"type": "object", "required": ["items"], "properties": {
+  "items": {"type": "array", "description": "In the order of the request.",
+    "items": {"$ref": "#/components/schemas/FlowApplied"}}}},
 "DayRanges": {"type": "array", "items": {"type": "string",
   "description": "A day, 2026-12-24, or a range, 2026-10-01..2026-10-07."}},
 "CalendarDefinition": {"type": "object", "required": ["calendar"], "additionalProperties": false,

@@ -40,6 +40,7 @@ struct FlowView {
 
 struct FlowApply {
   std::string name;                    // Of the path; empty: that of the definition.
+  std::string file;                    // What issues call it; empty: its name.
   std::string text;                    // YAML or JSON.
   std::optional<uint32_t> if_version;  // Only if this is the newest; 0: only if there is none.
   std::optional<bool> online;          // Afterwards; none: as it was.
@@ -54,6 +55,12 @@ struct FlowApplied {
   bool created = false;
   bool changed = false;              // False: equal to the newest version; none was made.
   std::vector<std::string> changes;  // In words, as `flow diff` has them.
+};
+
+struct FlowsApplied {
+  // Not empty: one of them is wrong, and nothing was stored. All that was found in any of them.
+  std::vector<DefinitionIssue> errors;
+  std::vector<FlowApplied> flows;  // In the order of the request.
 };
 
 struct FlowTrigger {
@@ -105,6 +112,10 @@ class FlowPort {
   // its field is "version"; key used with another body), InvalidArgument (another name than that
   // of the path), TooLarge.
   virtual void apply(FlowApply request, Callback<FlowApplied> done) = 0;
+  // Several at once, all or none, in one transaction: they are checked as they will stand beside
+  // each other. At least one; dry_run and request are the same in all. Errors: as apply (the
+  // message begins with `file`); a flow that stands in two of them is one of `errors`.
+  virtual void applyAll(std::vector<FlowApply> requests, Callback<FlowsApplied> done) = 0;
   // Idempotent. Errors: NotFound.
   virtual void setOnline(std::string name, bool online, Request request,
                          Callback<FlowView> done) = 0;

@@ -75,36 +75,66 @@ LiveFlow* FlowCommands::find(const std::string& name) {
 
 // ------------------------------------------------------------------------------------- apply
 
-void FlowCommands::apply(const api::FlowApply& request, const std::shared_ptr<FlowVersion>& version,
-                         FlowComparison compared, api::Callback<api::FlowApplied> done) {
+void FlowCommands::apply(std::vector<FlowDefinition> definitions,
+                         api::Callback<api::FlowsApplied> done) {
   // At once: behind the writer it would wait for the very database that it tells about.
   if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
   Operation operation;
-  const std::string& name = version->spec.name;
-  Audit audit = request.dry_run ? Audit::none() : auditOf(request.request, "flow.apply", name);
-  if (const LiveFlow* known = find(name)) audit.setBefore(auditFacts(known->record));
-  if (request.online) audit.setParams({{"online", *request.online}});
-  auto applied = apply(operation, request, version, std::move(compared));
-  if (applied.ok()) audit.setAfter(auditFacts(applied->flow.record));
-  answer(std::move(operation), audit, std::move(applied), done);
+  const auto auditFor = [&](const FlowDefinition& definition) {
+    const api::FlowApply& request = definition.request;
+    const std::string& name = definition.version->spec.name;
+    Audit audit = request.dry_run ? Audit::none() : auditOf(request.request, "flow.apply", name);
+    if (const LiveFlow* known = find(name)) audit.setBefore(auditFacts(known->record));
+    if (request.online) audit.setParams({{"online", *request.online}});
+    return audit;
+  };
+  const auto refuse = [&](const FlowDefinition& definition, Error error) {
+    if (!definition.request.file.empty()) {
+      error = std::move(error).withContext(definition.request.file);
+    }
+    answer(std::move(operation), auditFor(definition), Result<api::FlowsApplied>(std::move(error)),
+           done);
+  };
+  std::vector<Judged> judged;
+  for (FlowDefinition& definition : definitions) {
+    auto one = judge(definition);
+    if (!one.ok()) return refuse(definition, one.error());
+    judged.push_back(std::move(*one));
+  }
+  size_t wrong = 0;
+  if (const Status sound = checkTriggers(definitions, judged, wrong); !sound.ok()) {
+    return refuse(definitions[wrong], sound.error());
+  }
+  api::FlowsApplied applied;
+  std::vector<Audit> audits;
+  for (size_t i = 0; i < definitions.size(); ++i) {
+    Audit audit = auditFor(definitions[i]);
+    const bool writes = judged[i].writes();
+    applied.flows.push_back(store(operation, definitions[i], std::move(judged[i])));
+    audit.setAfter(auditFacts(applied.flows.back().flow.record));
+    if (writes) audits.push_back(std::move(audit));
+  }
+  for (const Audit& audit : audits) audit.putInto(operation, {});
+  operation.then([done, applied = std::move(applied)] { done(applied); });
+  context_.writer.submit(std::move(operation));
 }
 
-Result<api::FlowApplied> FlowCommands::apply(Operation& operation, const api::FlowApply& request,
-                                             const std::shared_ptr<FlowVersion>& version,
-                                             FlowComparison compared) {
-  const flow::FlowSpec& spec = version->spec;
+Result<FlowCommands::Judged> FlowCommands::judge(FlowDefinition& definition) {
+  const api::FlowApply& request = definition.request;
+  const flow::FlowSpec& spec = definition.version->spec;
   LiveFlow* known = find(spec.name);
-  const bool was_online = known != nullptr && known->record.online;
-  const bool online = request.online.value_or(was_online);
+  Judged judged;
+  judged.was_online = known != nullptr && known->record.online;
+  judged.online = request.online.value_or(judged.was_online);
   const auto before = known == nullptr ? nullptr : flows_.newestOf(*known);
-  api::FlowApplied applied;
-  applied.created = known == nullptr;
+  FlowComparison& compared = definition.compared;
   if (before != compared.before) compared = compareVersions(before, spec);
-  applied.changes = std::move(compared.changes);
-  applied.changed = before == nullptr || !applied.changes.empty();
+  judged.other_times = compared.other_times;
+  judged.applied.created = known == nullptr;
+  judged.applied.changes = compared.changes;
+  judged.applied.changed = before == nullptr || !compared.changes.empty();
   const uint32_t newest = known == nullptr ? 0 : known->record.version;
-  if (request.if_version && *request.if_version != newest &&
-      (applied.changed || online != was_online)) {
+  if (request.if_version && *request.if_version != newest && judged.writes()) {
     return Error(ErrorCode::Conflict,
                  newest == 0 ? fmt::format("there is no flow {}, and version {} was expected",
                                            spec.name, *request.if_version)
@@ -118,22 +148,78 @@ Result<api::FlowApplied> FlowCommands::apply(Operation& operation, const api::Fl
                  fmt::format("there is no calendar {}", spec.schedule->calendar),
                  "schedule.calendar");
   }
-  RETURN_IF_ERROR(events_.checkTriggers(nameKey(spec.name), spec));
-  const WallTime now = context_.clock.wallNow();
-  const bool other_times = compared.other_times;
+  return judged;
+}
+
+Status FlowCommands::checkTriggers(const std::vector<FlowDefinition>& definitions,
+                                   const std::vector<Judged>& judged, size_t& wrong) {
+  if (definitions.size() == 1) {
+    const flow::FlowSpec& spec = definitions.front().version->spec;
+    return events_.checkTriggers(nameKey(spec.name), spec);
+  }
+  // For as long as nobody else looks, all of them are in force.
+  struct Before {
+    bool existed = false;
+    FlowRecord record = {};
+    std::shared_ptr<const FlowVersion> newest = {};
+    std::shared_ptr<const std::string> text = {};
+    std::optional<Recurrence> recurrence = {};
+  };
+  std::vector<Before> before;
+  for (size_t i = 0; i < definitions.size(); ++i) {
+    const std::shared_ptr<FlowVersion>& version = definitions[i].version;
+    const std::string key = nameKey(version->spec.name);
+    const bool existed = flows_.flows.contains(key);
+    LiveFlow& flow = flows_.flows[key];
+    before.push_back({existed, flow.record, flow.newest, flow.text, std::move(flow.recurrence)});
+    flow.record.name = version->spec.name;
+    flow.record.deleted = false;
+    flow.record.online = judged[i].online;
+    flow.newest = version;
+    flow.text = nullptr;
+    flow.recurrence.reset();
+    events_.onFlowChanged(flow);
+  }
+  Status sound;
+  for (wrong = 0; wrong < definitions.size(); ++wrong) {
+    const flow::FlowSpec& spec = definitions[wrong].version->spec;
+    sound = events_.checkTriggers(nameKey(spec.name), spec);
+    if (!sound.ok()) break;
+  }
+  for (size_t i = 0; i < definitions.size(); ++i) {
+    const std::string& name = definitions[i].version->spec.name;
+    LiveFlow& flow = flows_.flows[nameKey(name)];
+    flow.record = std::move(before[i].record);
+    flow.newest = std::move(before[i].newest);
+    flow.text = std::move(before[i].text);
+    flow.recurrence = std::move(before[i].recurrence);
+    if (!before[i].existed) flow.record.name = name;
+    events_.onFlowChanged(flow);
+    if (!before[i].existed) flows_.flows.erase(nameKey(name));
+  }
+  return sound;
+}
+
+api::FlowApplied FlowCommands::store(Operation& operation, const FlowDefinition& definition,
+                                     Judged judged) {
+  const api::FlowApply& request = definition.request;
+  const flow::FlowSpec& spec = definition.version->spec;
+  api::FlowApplied& applied = judged.applied;
+  const bool online = judged.online;
   if (request.dry_run) {
     LiveFlow would;
-    if (known != nullptr) would.record = known->record;
+    if (const LiveFlow* known = find(spec.name)) would.record = known->record;
     would.record.name = spec.name;
     would.record.online = online;
     would.record.version += applied.changed ? 1 : 0;
     applied.flow = viewOf(would);
-    return applied;
+    return std::move(applied);
   }
 
+  const WallTime now = context_.clock.wallNow();
   LiveFlow& flow = flows_.flows[nameKey(spec.name)];
   FlowRecord& record = flow.record;
-  if (was_online && (other_times || !online)) {
+  if (judged.was_online && (judged.other_times || !online)) {
     planner_.giveUp(operation, flow, online ? "redefined" : "offline");
   }
   if (applied.created) {
@@ -145,32 +231,32 @@ Result<api::FlowApplied> FlowCommands::apply(Operation& operation, const api::Fl
     record = std::move(fresh);
   }
   if (applied.changed) {
-    version->number = ++record.version;
+    definition.version->number = ++record.version;
     record.name = spec.name;
-    flow.newest = version;
+    flow.newest = definition.version;
     flow.text = nullptr;
-    if (other_times) {
+    if (judged.other_times) {
       flow.recurrence.reset();
       record.fired = 0;
     }
     operation.changes.flow_versions.push_back(
         {record.name, record.version, request.text, request.request.principal, now});
   }
-  if (online != was_online) {
+  if (online != judged.was_online) {
     putOnline(flow, online);
-  } else if (other_times) {
+  } else if (judged.other_times) {
     planner_.plan(flow);
   }
   applied.flow = viewOf(flow);
   if (applied.changed) applied.flow.version = operation.changes.flow_versions.back();
-  if (!applied.changed && online == was_online) return applied;
+  if (!judged.writes()) return std::move(applied);
   record.updated_at = now;
   applied.flow.record = record;
   operation.store(record);
   events_.onFlowChanged(flow);
   logInfo("flow_applied", field("flow", record.name), field("version", record.version),
           field("online", record.online), field("epoch", context_.epoch()));
-  return applied;
+  return std::move(applied);
 }
 
 // ------------------------------------------------------------------------ online, offline, gone

@@ -28,6 +28,14 @@ struct FlowComparison {
 FlowComparison compareVersions(std::shared_ptr<const FlowVersion> before,
                                const flow::FlowSpec& after);
 
+// A definition to be stored. `version` was made of request.text, has no number yet, and belongs to
+// FlowCommands from there on; `compared` is used if its version is still the newest.
+struct FlowDefinition {
+  api::FlowApply request = {};
+  std::shared_ptr<FlowVersion> version = {};
+  FlowComparison compared = {};
+};
+
 // What people ask of flows, decided on the dispatcher thread; answers leave behind the commit.
 // Definitions are read and checked by the caller's thread before (FlowPort::apply). Views that are
 // answered have of the version what is known here: its number, and the text if it was just given.
@@ -41,13 +49,12 @@ class FlowCommands {
   // Whether the database takes the text; any thread. Errors: TooLarge.
   static Status checkStorable(const std::string& text, size_t row_bytes_max);
 
-  // `version` was made of request.text, has no number yet, and belongs to this from here on.
-  // `compared` is used if its version is still the newest. A definition that means the same as
-  // the newest version makes none, so a repetition changes nothing, whatever if_version says. With
-  // another schedule, instants that are due and not begun become missed rows ("redefined").
-  // Errors: Conflict (if_version; field "version"), InvalidArgument (no such calendar).
-  void apply(const api::FlowApply& request, const std::shared_ptr<FlowVersion>& version,
-             FlowComparison compared, api::Callback<api::FlowApplied> done);
+  // All of them or none, of different flows. A definition that means the same as the newest version
+  // makes none, so a repetition changes nothing, whatever if_version says. With another schedule,
+  // instants that are due and not begun become missed rows ("redefined").
+  // Errors: Conflict (if_version; field "version"), InvalidArgument (no such calendar, runs that
+  // would begin each other for ever).
+  void apply(std::vector<FlowDefinition> definitions, api::Callback<api::FlowsApplied> done);
   // Idempotent. Nothing is missed while a flow is offline: instants of that time are no rows. What
   // was due and not begun when it went offline is a missed row ("offline").
   // Errors: NotFound, Conflict (the definition can't be read any more).
@@ -84,9 +91,21 @@ class FlowCommands {
     context_.writer.submit(std::move(operation));
   }
 
-  Result<api::FlowApplied> apply(Operation& operation, const api::FlowApply& request,
-                                 const std::shared_ptr<FlowVersion>& version,
-                                 FlowComparison compared);
+  // What storing a definition would change.
+  struct Judged {
+    api::FlowApplied applied = {};  // All but the view of the flow.
+    bool was_online = false;
+    bool online = false;
+    bool other_times = false;
+
+    bool writes() const { return applied.changed || online != was_online; }
+  };
+  Result<Judged> judge(FlowDefinition& definition);
+  // Whether runs would begin each other for ever if all of them were stored; changes nothing.
+  // `wrong`: the one that is told of.
+  Status checkTriggers(const std::vector<FlowDefinition>& definitions,
+                       const std::vector<Judged>& judged, size_t& wrong);
+  api::FlowApplied store(Operation& operation, const FlowDefinition& definition, Judged judged);
   void putOnline(LiveFlow& flow, bool online);
   Result<api::FlowView> setOnline(Operation& operation, LiveFlow& flow, bool online);
 

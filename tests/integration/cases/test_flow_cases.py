@@ -298,6 +298,45 @@ class FlowCases(FlowCalls, SharedCase):
         self.assertIn(name + "-a", answer.json["detail"])
         self.assertEqual(self.flow(name + "-b")["version"], 1)
 
+    def test_files_applied_together_are_all_or_nothing(self):
+        # Two flows that would begin each other for ever, each well beside what is stored.
+        a, b = self.name[:40] + "-a", self.name[:40] + "-b"
+        files = [self.written(f"{one}.yaml", f"flow: {one}\ntasks: {{t: {{flow: {other}}}}}\n")
+                 for one, other in ((a, b), (b, a))]
+        code, out, err = self.verb("flow", "apply", *files)
+        self.assertEqual((code, out), (2, ""), err)
+        self.assertIn(f"{a} -> {b} -> {a}", err)
+        for name in (a, b):
+            self.assertEqual(self.verb("flow", "get", name)[0], 3)
+        self.written(f"{b}.yaml", f"flow: {b}\ntasks: {{t: {{noop: true}}}}\n")
+        self.assertEqual(self.verb("flow", "apply", *files)[0], 0)
+        self.assertEqual(self.flow(a)["version"], 1)
+
+    def test_what_is_not_kept_is_refused(self):
+        # Keys that this version can't carry out, and a run that no master could carry.
+        self.refused("flow: NAME\ntasks:\n  a: {command: [id], run_as: nobody}\n",
+                     "tasks.a.run_as", "is not supported by this version of baton")
+        self.refused("flow: NAME\ntasks:\n  a: {noop: true, callback: {url: 'http://127.0.0.1', "
+                     "wait: true}}\n", "has no meaning for kind noop")
+        big = {"flow": self.name, "params": {"P": "x" * 120_000},
+               "tasks": {f"t{i}": {"script": "true"} for i in range(9_000)}}
+        answer = self.put_flow(self.name, big)
+        self.assertEqual((answer.status, answer.code), (400, "invalid_definition"), answer)
+        self.assertIn("a run comes to about 1031 MB of specifications", answer.json["detail"])
+        self.apply({**big, "params": {}})
+        answer = self.system.rest.request("POST", f"/api/v1/flows/{self.name}/trigger",
+                                          {"params": big["params"]}, accept=range(200, 503))
+        self.assertEqual((answer.status, answer.json.get("field")), (413, "params"), answer)
+
+    def test_an_output_is_a_parameter_further_down(self):
+        self.apply({"flow": self.name, "params": {"rows": "of the flow"}, "tasks": {
+            "load": {"script": 'echo rows=42 >> "$BATON_OUTPUT"', "outputs": ["rows"]},
+            "show": {"command": ["/bin/sh", "-c", 'echo "$1 $rows"', "sh", "${rows}"],
+                     "needs": ["load"], "when": "${rows} > 41"}}})
+        run = self.trigger(self.name)
+        self.assertEqual(self.wait_run(run)["status"], "FINISHED")
+        self.assertEqual(self.output_of(run, "show"), "42 42\n")
+
     def test_bug_155_unknown_and_doubled_names_are_refused(self):
         self.refused("flow: NAME\ntasks:\n  a: {noop: true, needs: [nope]}\n", '"nope"')
         self.refused("flow: NAME\ntasks:\n  twin: {noop: true}\n  twin: {noop: true}\n", "twin",

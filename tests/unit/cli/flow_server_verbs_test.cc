@@ -26,6 +26,12 @@ std::string applied(const std::string& name, bool created, bool changed) {
       .dump();
 }
 
+std::string appliedAll(const std::vector<std::string>& items) {
+  Json answer = {{"items", Json::array()}};
+  for (const std::string& item : items) answer["items"].push_back(*parseJson(item));
+  return answer.dump();
+}
+
 class FlowServerVerbsTest : public testing::Test {
  protected:
   std::string file(const std::string& name, const std::string& text = kText) {
@@ -37,85 +43,91 @@ class FlowServerVerbsTest : public testing::Test {
   conf::TemporaryFolder folder_;
 };
 
-// Apply must check every file before it stores the first, as YAML and with a key of its own.
-TEST_F(FlowServerVerbsTest, ApplyChecksAllAndThenStores) {
-  cluster_.on("POST /api/v1/flows/validate",
-              {{200, applied("f", true, true)}, {200, applied("g", false, true)}});
-  cluster_.on("PUT /api/v1/flows/f", {{201, applied("f", true, true)}});
-  cluster_.on("PUT /api/v1/flows/g", {{200, applied("g", false, true)}});
-  EXPECT_EQ(cluster_.run({"flow", "apply", file("f.yaml"), file("g.yaml"), "--online"}), 0)
+// All files must go out in one request, so that they are stored together or not at all.
+TEST_F(FlowServerVerbsTest, ApplySendsAllAtOnce) {
+  cluster_.on("POST /api/v1/flows/apply",
+              appliedAll({applied("f", true, true), applied("g", false, true)}));
+  const std::string f = file("f.yaml");
+  EXPECT_EQ(cluster_.run({"flow", "apply", f, file("g.yaml", "flow: g\n"), "--online"}), 0)
       << cluster_.err.str();
   EXPECT_EQ(cluster_.out.str(),
             "flow f version 2 created, online, next 2026-11-30T01:00:00Z\n"
             "flow g version 2 stored, online, next 2026-11-30T01:00:00Z\n  task b added\n");
   const auto requests = cluster_.requests();
-  ASSERT_EQ(requests.size(), 4U);
-  EXPECT_EQ(requests[1].method, "POST");
-  EXPECT_EQ(requests[2].method, "PUT");
-  EXPECT_EQ(requests[2].target, "/api/v1/flows/f?online=true");
-  EXPECT_EQ(requests[2].headers.get("Content-Type"), "application/yaml");
-  EXPECT_EQ(requests[2].body, kText);
-  EXPECT_EQ(requests[2].headers.get("Idempotency-Key").size(), 36U);
-  EXPECT_NE(requests[2].headers.get("Idempotency-Key"), requests[3].headers.get("Idempotency-Key"));
+  EXPECT_EQ(requests.back().target, "/api/v1/flows/apply");
+  EXPECT_EQ(requests.back().headers.get("Idempotency-Key").size(), 36U);
+  const Json body = *parseJson(requests.back().body);
+  EXPECT_EQ(body["online"], true);
+  EXPECT_FALSE(body.contains("dry_run"));
+  ASSERT_EQ(body["flows"].size(), 2U);
+  EXPECT_EQ(body["flows"][0], (Json{{"file", f}, {"text", kText}}));
+  EXPECT_EQ(body["flows"][1]["text"], "flow: g\n");
+  for (const auto& request : requests) EXPECT_NE(request.method, "PUT");
 }
 
-// A failover between the check and the answer must be ridden out with the same key.
+// A failover before the answer must be ridden out with the same key.
 TEST_F(FlowServerVerbsTest, ApplyRidesOutAFailover) {
-  cluster_.on("POST /api/v1/flows/validate", applied("f", false, false));
-  cluster_.on("PUT /api/v1/flows/f", {{503, "not_active"}, {200, applied("f", false, false)}});
+  cluster_.on("POST /api/v1/flows/apply",
+              {{503, "not_active"}, {200, appliedAll({applied("f", false, false)})}});
   EXPECT_EQ(cluster_.run({"flow", "apply", "-", "--offline"}, kText), 0) << cluster_.err.str();
   EXPECT_EQ(cluster_.out.str(), "flow f version 2 unchanged, online, next 2026-11-30T01:00:00Z\n");
   const auto requests = cluster_.requests();
-  ASSERT_EQ(requests.size(), 3U);
-  EXPECT_EQ(requests[1].target, "/api/v1/flows/f?online=false");
-  EXPECT_EQ(requests[1].headers.get("Idempotency-Key"), requests[2].headers.get("Idempotency-Key"));
+  ASSERT_GE(requests.size(), 2U);
+  const Json body = *parseJson(requests.back().body);
+  EXPECT_EQ(body["online"], false);
+  EXPECT_EQ(body["flows"][0]["file"], "standard input");
+  EXPECT_EQ(requests.front().headers.get("Idempotency-Key"),
+            requests.back().headers.get("Idempotency-Key"));
 }
 
-// One wrong file must leave all others alone, and be told with file, line and column.
+// What is wrong must be told with file, line and column, and that nothing was applied.
 TEST_F(FlowServerVerbsTest, ApplyIsAllOrNothing) {
-  FakeCluster::Answer refusal{400, "", "", kProblem};
-  cluster_.on("POST /api/v1/flows/validate", {{200, applied("f", true, true)}, refusal});
   const std::string wrong = file("wrong.yaml");
+  const std::string problem =
+      R"({"status":400,"code":"invalid_definition","detail":"the definition is wrong",)"
+      R"("errors":[{"file":")" +
+      wrong +
+      R"(","line":3,"column":21,"key":"tasks.a.timout","message":"is not a known key"}],)"
+      R"("warnings":[{"file":")" +
+      wrong + R"(","line":4,"column":1,"key":"","message":"is odd"}]})";
+  cluster_.on("POST /api/v1/flows/apply", {FakeCluster::Answer{400, "", "", problem}});
   EXPECT_EQ(cluster_.run({"flow", "apply", file("f.yaml"), wrong}), kExitUsage);
   EXPECT_EQ(cluster_.err.str(), wrong + ":3:21: tasks.a.timout: is not a known key\n" + wrong +
                                     ":4:1: warning: is odd\nbaton: nothing was applied\n");
   EXPECT_EQ(cluster_.out.str(), "");
-  EXPECT_EQ(cluster_.requests().size(), 2U);
 }
 
-// One flow in two files is a mistake, and so is a file that is not there.
-TEST_F(FlowServerVerbsTest, ApplyRefusesDoublesAndMissingFiles) {
-  cluster_.on("POST /api/v1/flows/validate",
-              {{200, applied("f", true, true)}, {200, applied("F", true, true)}});
-  EXPECT_EQ(cluster_.run({"flow", "apply", file("a.yaml"), file("b.yaml")}), kExitUsage);
-  EXPECT_NE(cluster_.err.str().find("b.yaml: F is the flow of "), std::string::npos);
-  EXPECT_EQ(cluster_.run({"flow", "apply", folder_.path() + "/none"}), kExitNotFound);
+// A file that is not there, or no text, must keep the others from being sent.
+TEST_F(FlowServerVerbsTest, ApplyRefusesMissingFiles) {
+  const std::string none = folder_.path() + "/none";
+  EXPECT_EQ(cluster_.run({"flow", "apply", file("f.yaml"), none}), kExitNotFound);
+  EXPECT_NE(cluster_.err.str().find("nothing was applied"), std::string::npos);
+  EXPECT_EQ(cluster_.run({"flow", "apply", "-"}, "flow: \xff\n"), kExitUsage);
+  EXPECT_NE(cluster_.err.str().find("standard input: is no UTF-8 text"), std::string::npos);
   EXPECT_EQ(cluster_.run({"flow", "apply"}), kExitUsage);
   EXPECT_EQ(cluster_.run({"flow", "apply", "-", "--online", "--offline"}, kText), kExitUsage);
-  for (const auto& request : cluster_.requests()) EXPECT_EQ(request.method, "POST");
+  for (const auto& request : cluster_.requests()) EXPECT_NE(request.method, "POST");
 }
 
-// A dry run must store nothing and say what would be.
+// A dry run must be one for the master, and say what would be.
 TEST_F(FlowServerVerbsTest, ApplyCanBeTried) {
-  cluster_.on("POST /api/v1/flows/validate", applied("f", false, true));
+  cluster_.on("POST /api/v1/flows/apply", appliedAll({applied("f", false, true)}));
   EXPECT_EQ(cluster_.run({"flow", "apply", "-", "--dry-run"}, kText), 0);
   EXPECT_EQ(cluster_.out.str(), "flow f would change\n  task b added\n");
+  EXPECT_EQ((*parseJson(cluster_.requests().back().body))["dry_run"], true);
   EXPECT_EQ(cluster_.run({"flow", "apply", "-", "--dry-run", "-o", "json"}, kText), 0);
   EXPECT_EQ((*parseJson(cluster_.out.str()))["items"][0]["name"], "f");
-  for (const auto& request : cluster_.requests()) EXPECT_EQ(request.method, "POST");
 }
 
-// What the master refuses to store keeps its exit code; what comes behind is told.
-TEST_F(FlowServerVerbsTest, ApplyStopsAtARefusal) {
-  cluster_.on("POST /api/v1/flows/validate",
-              {{200, applied("f", true, true)}, {200, applied("g", true, true)}});
-  cluster_.on("PUT /api/v1/flows/f", {{409, "conflict"}});
+// What the master refuses to store keeps its exit code.
+TEST_F(FlowServerVerbsTest, ApplyTellsARefusal) {
+  cluster_.on("POST /api/v1/flows/apply", {{409, "conflict"}});
   EXPECT_EQ(cluster_.run({"flow", "apply", file("f.yaml"), file("g.yaml")}), kExitRefused);
   EXPECT_NE(cluster_.err.str().find("refused: conflict"), std::string::npos);
-  EXPECT_NE(cluster_.err.str().find("1 more not applied"), std::string::npos);
-  cluster_.on("POST /api/v1/flows/validate", {{413, "too_large"}});
+  EXPECT_NE(cluster_.err.str().find("nothing was applied"), std::string::npos);
+  cluster_.on("POST /api/v1/flows/apply", {{413, "too_large"}});
   EXPECT_EQ(cluster_.run({"flow", "apply", "-"}, kText), kExitUsage);
-  cluster_.on("POST /api/v1/flows/validate", {{403, "permission_denied"}});
+  cluster_.on("POST /api/v1/flows/apply", {{403, "permission_denied"}});
   EXPECT_EQ(cluster_.run({"flow", "apply", "-"}, kText), kExitRefused);
 }
 

@@ -109,6 +109,73 @@ TEST_F(FlowCommandsTest, AnExpectedVersionIsChecked) {
   EXPECT_EQ(tryApply(request)->flow.record.version, 2U);
 }
 
+TEST_F(FlowCommandsTest, SeveralDefinitionsAreStoredTogetherOrNotAtAll) {
+  // Aim: cycles among them are found, those that only the stored definitions would make are none,
+  // and what is refused leaves no trace in memory or in the database.
+  const auto part = [](const std::string& name, const std::string& of) {
+    return "{flow: " + name + ", tasks: {t: {flow: " + of + "}}}";
+  };
+  const auto leaf = [](const std::string& name) {
+    return "{flow: " + name + ", tasks: {t: {noop: true}}}";
+  };
+  const auto circle = applyTexts({part("xa", "xb"), part("xb", "xa")});
+  ASSERT_FALSE(circle.ok());
+  EXPECT_EQ(circle.error().code(), Code::InvalidArgument);
+  EXPECT_EQ(circle.error().message().find("a: a run of flow xa would begin the next one"), 0U)
+      << circle.error().message();
+  EXPECT_EQ(rig_->flows.flows.size(), 0U);
+  EXPECT_EQ(database_.rows().flows.size() + database_.rows().audit.size(), 0U);
+
+  const auto stored = applyTexts({part("xa", "xb"), leaf("xb")});
+  ASSERT_TRUE(stored.ok()) << stored.status().text();
+  EXPECT_TRUE(stored->flows[0].created && stored->flows[1].created);
+  EXPECT_EQ(stored->flows[1].flow.record.name, "xb");
+  EXPECT_EQ(database_.rows().audit.size(), 2U) << "a row for each";
+  // The other way round: each is a circle with what is stored of the other, and both are none.
+  const auto turned = applyTexts({part("xb", "xa"), leaf("xa")});
+  ASSERT_TRUE(turned.ok()) << turned.status().text();
+  EXPECT_EQ(flowRow("xa").version, 2U);
+  EXPECT_EQ(flowRow("xb").version, 2U);
+
+  // Over triggers; the flow goes on as it was.
+  const auto fired =
+      applyTexts({"{flow: xa, trigger: {event: {flow: new}}, tasks: {t: {noop: true}}}",
+                  "{flow: new, trigger: {event: {flow: xa}}, tasks: {t: {noop: true}}}"});
+  ASSERT_FALSE(fired.ok());
+  EXPECT_EQ(flowRow("xa").version, 2U);
+  EXPECT_EQ(rig_->flows.flows.at("xa").newest->number, 2U);
+  EXPECT_FALSE(rig_->flows.flows.contains("new"));
+  const auto again = applyTexts({leaf("xa"), leaf("new")});
+  ASSERT_TRUE(again.ok()) << again.status().text();
+  EXPECT_FALSE(again->flows[0].changed);
+  EXPECT_EQ(database_.rows().audit.size(), 5U) << "none for what stays as it is";
+}
+
+TEST_F(FlowCommandsTest, OneThatCanNotBeStoredKeepsAllFromBeingStored) {
+  // Aim: an edit in between, a calendar that is not there, in the last of them.
+  apply("{flow: f, tasks: {t: {noop: true}}}");
+  std::vector<master::FlowDefinition> definitions;
+  for (const std::string name : {"g", "f"}) {
+    FlowApply request;
+    request.text = "{flow: " + name + ", tasks: {t: {command: [x]}}}";
+    request.if_version = name == "g" ? 0 : 7;
+    flow::ParsedFlow parsed = flow::parseFlow(name, request.text);
+    definitions.push_back({request, master::makeFlowVersion(0, *parsed.flow), {}});
+  }
+  const auto refused = applyAll(std::move(definitions));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().field(), "version");
+  EXPECT_FALSE(rig_->flows.flows.contains("g"));
+  EXPECT_EQ(database_.rows().audit.back().object, "f");
+  EXPECT_TRUE(database_.rows().audit.back().refused);
+  const auto calendar = applyTexts({"{flow: g, tasks: {t: {noop: true}}}",
+                                    "{flow: h, schedule: {every: 1h, calendar: none}, tasks: {t: "
+                                    "{noop: true}}}"});
+  ASSERT_FALSE(calendar.ok());
+  EXPECT_EQ(calendar.error().message(), "b: there is no calendar none");
+  EXPECT_EQ(database_.rows().flows.size(), 1U);
+}
+
 TEST_F(FlowCommandsTest, ADryRunSaysWhatWouldBeAndChangesNothing) {
   apply(kOneTask, false);
   const uint64_t commits = database_.commits();

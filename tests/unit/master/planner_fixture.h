@@ -86,8 +86,28 @@ class PlannerTest : public FlowTest {
     flow::ParsedFlow parsed = flow::parseFlow("test", request.text);
     for (const flow::FlowIssue& issue : parsed.issues) EXPECT_TRUE(issue.warning) << issue.text();
     const auto version = master::makeFlowVersion(0, *parsed.flow);
-    return ask<master::api::FlowApplied>(
-        [&](auto done) { rig_->flow_commands.apply(request, version, compared, done); });
+    std::vector<master::FlowDefinition> one;
+    one.push_back({std::move(request), version, compared});
+    auto applied = applyAll(std::move(one));
+    if (!applied.ok()) return applied.error();
+    return applied->flows.front();
+  }
+  Result<master::api::FlowsApplied> applyAll(std::vector<master::FlowDefinition> definitions) {
+    return ask<master::api::FlowsApplied>(
+        [&](auto done) { rig_->flow_commands.apply(std::move(definitions), done); });
+  }
+  // Several at once, as files a, b, …
+  Result<master::api::FlowsApplied> applyTexts(const std::vector<std::string>& texts) {
+    std::vector<master::FlowDefinition> definitions;
+    for (const std::string& text : texts) {
+      master::api::FlowApply request;
+      request.text = text;
+      request.file = std::string(1, static_cast<char>('a' + definitions.size()));
+      request.online = true;
+      flow::ParsedFlow parsed = flow::parseFlow(request.file, text);
+      definitions.push_back({std::move(request), master::makeFlowVersion(0, *parsed.flow), {}});
+    }
+    return applyAll(std::move(definitions));
   }
   master::api::FlowApplied apply(const std::string& text, std::optional<bool> online = true) {
     master::api::FlowApply request;

@@ -20,6 +20,11 @@ class FakeFlows final : public master::api::FlowPort {
     applies.push_back(std::move(request));
     fail ? done(*fail) : done(applied);
   }
+  void applyAll(std::vector<master::api::FlowApply> all,
+                master::api::Callback<master::api::FlowsApplied> done) override {
+    applies = std::move(all);
+    fail ? done(*fail) : done(all_applied);
+  }
   void setOnline(std::string name, bool online, master::api::Request request,
                  master::api::Callback<master::api::FlowView> done) override {
     onlines.emplace_back(std::move(name), online);
@@ -62,6 +67,7 @@ class FakeFlows final : public master::api::FlowPort {
 
   std::optional<Error> fail;
   master::api::FlowApplied applied;
+  master::api::FlowsApplied all_applied;
   master::api::FlowView view;
   RunRecord run;
   master::api::BackfillView backfill_view;

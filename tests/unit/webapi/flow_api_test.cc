@@ -179,6 +179,68 @@ TEST_F(FlowApiTest, ANewFlowIsCreated) {
   EXPECT_TRUE(dry.headers.get("ETag").empty());
 }
 
+// Several definitions reach the port together, each with its own expectation.
+TEST_F(FlowApiTest, ABatchReachesThePort) {
+  flows_.all_applied.flows = {flows_.applied, flows_.applied};
+  const auto response =
+      post("/api/v1/flows/apply", R"({"flows":[{"text":"flow: a","file":"a.yaml","if_version":2},)"
+                                  R"({"text":"flow: b","if_version":0},{"text":"flow: c"}],)"
+                                  R"("online":true})");
+  ASSERT_EQ(response.status, 200) << response.body;
+  ASSERT_EQ(flows_.applies.size(), 3U);
+  EXPECT_EQ(flows_.applies[0].file, "a.yaml");
+  EXPECT_EQ(flows_.applies[0].text, "flow: a");
+  EXPECT_EQ(flows_.applies[0].if_version, 2U);
+  EXPECT_EQ(flows_.applies[1].file, "flows[1]");
+  EXPECT_EQ(flows_.applies[1].if_version, 0U);
+  EXPECT_FALSE(flows_.applies[2].if_version.has_value());
+  for (const auto& apply : flows_.applies) {
+    EXPECT_EQ(apply.online, true);
+    EXPECT_FALSE(apply.dry_run);
+    EXPECT_EQ(apply.request.principal, "client");
+  }
+  const Json answer = jsonOf(response);
+  ASSERT_EQ(answer["items"].size(), 2U);
+  EXPECT_EQ(answer["items"][0]["name"], "Nightly");
+  EXPECT_EQ(answer["items"][0]["dry_run"], false);
+  post("/api/v1/flows/apply", R"({"flows":[{"text":"flow: a"}],"dry_run":true})");
+  EXPECT_TRUE(flows_.applies.at(0).dry_run);
+  EXPECT_FALSE(flows_.applies.at(0).online.has_value());
+}
+
+// A batch that is wrong is told like one definition, with the files; a batch that can't be read
+// names the member.
+TEST_F(FlowApiTest, AWrongBatchIsRefused) {
+  flows_.all_applied.errors = {{"b.yaml", 1, 1, "flow", "f is the flow of a.yaml as well", false}};
+  const auto response = post("/api/v1/flows/apply", R"({"flows":[{"text":"flow: f"}]})");
+  expectProblem(response, 400, "invalid_definition");
+  EXPECT_EQ(jsonOf(response)["detail"],
+            "the definition is wrong: b.yaml, line 1, column 1: flow: f is the flow of a.yaml as "
+            "well");
+  EXPECT_EQ(jsonOf(response)["errors"][0]["file"], "b.yaml");
+  flows_.fail = Error(ErrorCode::Conflict, "flow f is at version 3, and 2 was expected", "version");
+  expectProblem(post("/api/v1/flows/apply", R"({"flows":[{"text":"x"}]})"), 412, "version_conflict",
+                "version");
+  flows_.applies.clear();
+  for (const auto& [body, field] : std::vector<std::pair<std::string, const char*>>{
+           {"{}", "flows"},
+           {R"({"flows":[]})", "flows"},
+           {R"({"flows":{}})", "flows"},
+           {R"({"flows":[{}]})", "flows[0].text"},
+           {R"({"flows":[{"text":"x"},{"text":1}]})", "flows[1].text"},
+           {R"({"flows":[{"text":"x","if_version":-1}]})", "flows[0].if_version"},
+           {R"({"flows":[{"text":"x","name":"x"}]})", "flows[0].name"},
+           {R"({"flows":[{"text":"x"}],"force":true})", "force"}}) {
+    SCOPED_TRACE(body);
+    expectProblem(post("/api/v1/flows/apply", body), 400, "invalid_argument", field);
+  }
+  std::string many = R"({"flows":[)";
+  for (int i = 0; i < 1'001; ++i) many += R"({"text":"x"},)";
+  many.back() = ']';
+  EXPECT_EQ(post("/api/v1/flows/apply", many + "}").status, 413);
+  EXPECT_TRUE(flows_.applies.empty());
+}
+
 // The same key counts for one address and one body alone.
 TEST_F(FlowApiTest, TheHashIsThatOfAddressAndBody) {
   put("/api/v1/flows/a");
