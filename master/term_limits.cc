@@ -18,6 +18,7 @@ void ActiveTerm::changeLimit(api::LimitChange change, api::Callback<api::LimitVi
 flow::FlowSurroundings ActiveTerm::flowSurroundings() {
   const auto known = std::make_shared<flow::FlowSurroundings>();
   const bool looked = inspect([this, known] {
+    known->offered = live_.classes.offered();
     auto& limits = known->group_limits.emplace();
     for (const LimitGate* group : live_.gates.all(LimitKind::Group)) {
       if (group->row) limits[group->name] = group->max();

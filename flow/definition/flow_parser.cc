@@ -134,6 +134,7 @@ void readFlow(Reading& reading, const YamlNode& root) {
   readTasks(reading, reader.take("tasks"), defaults);
   reader.finish();
   checkFlow(reading);
+  checkOffers(reading);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct Reading {
   const FlowSurroundings& surroundings;
   IssueList issues;
   FlowSpec flow;
+  YamlMark schedule_mark;         // If it has one.
   std::vector<TaskPlace> places;  // Of flow.tasks.
   std::vector<PlacedText> texts;
   std::vector<FlowReference> references;
@@ -72,5 +73,7 @@ void readTasks(Reading& reading, const YamlEntry* tasks, const YamlEntry* defaul
 
 // What can be judged only when all is read: names, cycles, placeholders, limits.
 void checkFlow(Reading& reading);
+// Warns of tasks that nobody who is known can run.
+void checkOffers(Reading& reading);
 
 }  // namespace baton::flow

@@ -103,6 +103,7 @@ void checkBounds(MapReader& reader, const ScheduleSpec& spec) {
 
 void readSchedule(Reading& reading, const YamlEntry& entry) {
   MapReader reader(entry.value, "schedule", reading.issues);
+  reading.schedule_mark = entry.mark;
   ScheduleSpec spec;
   std::vector<std::string_view> kinds;
   for (const std::string_view kind : {"cron", "every", "at"}) {

@@ -62,6 +62,14 @@ void LabelClasses::dropClass(ClassId runner_class) {
   served_[runner_class].clear();
 }
 
+std::vector<LabelMap> LabelClasses::offered() const {
+  std::vector<LabelMap> all;
+  for (ClassId id = 0; id < classes_.limit(); ++id) {
+    if (classes_.inUse(id)) all.push_back(classes_.labels(id));
+  }
+  return all;
+}
+
 void LabelClasses::relate(Signature signature, ClassId runner_class) {
   const LabelMap& offered = classes_.labels(runner_class);
   const LabelMap& wanted = signatures_.labels(signature);

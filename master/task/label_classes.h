@@ -31,6 +31,8 @@ class LabelClasses {
   const std::vector<Signature>& servedBy(ClassId runner_class) const {
     return served_[runner_class];
   }
+  // What runners have, each set once.
+  std::vector<LabelMap> offered() const;
   // Sets in use.
   size_t signatureCount() const { return signatures_.used(); }
   size_t classCount() const { return classes_.used(); }

@@ -368,6 +368,28 @@ TEST(FlowParserTest, SurroundingsAreCompared) {
   EXPECT_EQ(issuesOf(withTask(kRun, schedule + "de}\n"), known), "");
 }
 
+// Labels and kinds that nobody offers would leave a task waiting: that is told when saving.
+TEST(FlowParserTest, WhatNobodyOffersIsToldOf) {
+  FlowSurroundings known;
+  known.offered = {{{"pool", "etl"}, {"kind.http", "true"}}, {{"os", "linux"}}};
+  const auto issues = [&](const std::string& task) { return issuesOf(withTask(task), known); };
+  EXPECT_EQ(issues(kRun + "labels: {pool: etl, os: linux}\n"),
+            "f.yaml:4:3: warning: tasks.t.labels: no runner that is known has os: linux, pool: "
+            "etl: it waits until one does\n");
+  EXPECT_EQ(issues("kind: spark\n"),
+            "f.yaml:4:3: warning: tasks.t.kind: no worker that is known carries tasks of kind "
+            "spark: it waits until one does\n");
+  EXPECT_EQ(issues("http: {url: 'http://h'}\nlabels: {os: linux}\n")
+                .find("f.yaml:4:3: warning: "
+                      "tasks.t.labels: "),
+            0U);
+  EXPECT_EQ(issues(kRun), "");
+  EXPECT_EQ(issues(kRun + "labels: {os: linux}\n"), "");
+  EXPECT_EQ(issues("http: {url: 'http://h'}\nlabels: {pool: etl}\n"), "");
+  known.offered->clear();
+  EXPECT_EQ(issues("kind: spark\n"), "") << "nobody is known yet";
+}
+
 // Hours of a task that no hour of its flow allows are told.
 TEST(FlowParserTest, AWindowThatNeverOpensIsTold) {
   const auto issues = [](const std::string& task, const std::string& flow) {
