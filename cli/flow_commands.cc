@@ -11,17 +11,11 @@
 namespace baton::cli {
 namespace {
 
-void addProjectParams(CLI::App& verb, FlowFileOptions& options) {
-  addRepeated(verb, "--project-param", options.project_params,
-              "Name of a parameter that the project gives a value to; may be repeated");
-}
-
 void addValidate(CLI::App& flow, CommandTree& tree) {
   CLI::App* verb = flow.add_subcommand(
       "validate", "Check definitions and tell everything that is wrong; needs no master");
   auto options = std::make_shared<FlowFileOptions>();
   verb->add_option("FILE", options->files, "YAML or JSON; - for standard input")->required();
-  addProjectParams(*verb, *options);
   verb->footer(
       "Exit codes: 0 all are well, 2 something is wrong, 3 no such file.\n\n"
       "Example:\n  baton flow validate nightly.yaml hourly.yaml -o json");
@@ -53,7 +47,6 @@ void addDiff(CLI::App& flow, CommandTree& tree) {
   options->files.resize(1);
   verb->add_option("FILE", options->files.front(), "Compared with what the master has")->required();
   verb->add_option("NEW", *newer, "Compared with FILE instead, which needs no master");
-  addProjectParams(*verb, *options);
   verb->footer(
       "Exit codes: 0 they mean the same, 1 they differ, 255 one can't be read or is wrong, or\n"
       "the master can't be asked.\n\n"

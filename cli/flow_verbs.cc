@@ -14,12 +14,6 @@
 namespace baton::cli {
 namespace {
 
-flow::FlowSurroundings knownTo(const FlowFileOptions& options) {
-  flow::FlowSurroundings known;
-  known.project_params.insert(options.project_params.begin(), options.project_params.end());
-  return known;
-}
-
 Json issueToJson(const flow::FlowIssue& issue) {
   return {{"file", issue.file},       {"line", issue.line},
           {"column", issue.column},   {"key", issue.key},
@@ -89,7 +83,8 @@ int flowValidate(Surroundings& surroundings, const FlowFileOptions& options) {
   for (const std::string& file : options.files) {
     const auto text = readDefinition(surroundings, file);
     if (text.ok()) {
-      validation.add(shownFile(file), flow::parseFlow(shownFile(file), *text, knownTo(options)));
+      validation.add(shownFile(file), flow::parseFlow(shownFile(file), *text,
+                                                      {.now = surroundings.clock.wallNow()}));
     } else {
       code = std::max(code, reportError(surroundings.err, text.error()));
     }
@@ -125,7 +120,8 @@ int flowDiff(Surroundings& surroundings, const FlowFileOptions& options) {
       reportError(surroundings.err, text.error());
       continue;
     }
-    flow::ParsedFlow parsed = flow::parseFlow(shownFile(file), *text, knownTo(options));
+    flow::ParsedFlow parsed =
+        flow::parseFlow(shownFile(file), *text, {.now = surroundings.clock.wallNow()});
     if (parsed.flow) {
       flows.push_back(std::move(*parsed.flow));
     } else {

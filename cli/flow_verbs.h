@@ -10,8 +10,7 @@ namespace baton::cli {
 
 struct FlowFileOptions {
   std::vector<std::string> files;  // "-": standard input.
-  std::vector<std::string> project_params;
-  std::string output;  // Word of a format.
+  std::string output;              // Word of a format.
 };
 
 // Exit codes of `flow diff` beside 0.

@@ -27,7 +27,6 @@ struct FlowIssue {
 
 // What is known of the surroundings of a flow; what is not known is not checked.
 struct FlowSurroundings {
-  std::set<std::string> project_params = {};  // Names that the project gives values to.
   // Of the groups that are set, in units of weight (none: unlimited); nothing: not known.
   std::optional<std::map<std::string, std::optional<int64_t>>> group_limits = {};
   std::optional<std::set<std::string>> calendars = {};  // Keys (nameKey).
