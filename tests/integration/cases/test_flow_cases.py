@@ -314,10 +314,19 @@ class FlowCases(FlowCalls, SharedCase):
 
     def test_what_is_not_kept_is_refused(self):
         # Keys that this version can't carry out, and a run that no master could carry.
-        self.refused("flow: NAME\ntasks:\n  a: {command: [id], run_as: nobody}\n",
-                     "tasks.a.run_as", "is not supported by this version of baton")
-        self.refused("flow: NAME\ntasks:\n  a: {noop: true, callback: {url: 'http://127.0.0.1', "
-                     "wait: true}}\n", "has no meaning for kind noop")
+        for task, said in (
+                ("{command: [id], run_as: nobody}",
+                 "tasks.a.run_as: is not supported by this version of baton"),
+                ("{noop: true, callback: {url: 'http://127.0.0.1', wait: true}}",
+                 "tasks.a.callback.wait: true has no meaning for kind noop")):
+            text = f"flow: {self.name}\ntasks:\n  a: {task}\n"
+            answer = self.put_flow(self.name, text)
+            self.assertEqual((answer.status, answer.code), (400, "invalid_definition"), answer)
+            self.assertIn(said, answer.json["detail"])
+            for verb in ("validate", "apply"):
+                code, _, err = self.verb("flow", verb, self.written("refused.yaml", text))
+                self.assertEqual(code, 2)
+                self.assertIn(said, err)
         big = {"flow": self.name, "params": {"P": "x" * 120_000},
                "tasks": {f"t{i}": {"script": "true"} for i in range(9_000)}}
         answer = self.put_flow(self.name, big)
