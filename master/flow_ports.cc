@@ -124,9 +124,8 @@ void FlowPorts::applyAll(std::vector<api::FlowApply> requests,
   }
   std::vector<FlowDefinition> definitions;
   for (size_t i = 0; i < read.size(); ++i) {
-    definitions.push_back({std::move(requests[i]),
-                           makeFlowVersion(0, std::move(*read[i].second.flow)),
-                           {}});
+    definitions.push_back(
+        {std::move(requests[i]), makeFlowVersion(0, std::move(*read[i].second.flow)), {}});
   }
   const auto told = [done, issues = std::move(issues)](Result<api::FlowsApplied> applied) {
     for (size_t i = 0; applied.ok() && i < issues.size(); ++i) {

@@ -118,7 +118,9 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    if (wantsKey()) stop(mark, "a key is empty, null or over 1024 characters; write it in quotes if null is its name");
+    if (wantsKey())
+      stop(mark,
+           "a key is empty, null or over 1024 characters; write it in quotes if null is its name");
     YamlNode node = nodeAt(mark, YamlNode::Kind::Null);
     const std::string_view rest = lines_.line(mark.line).substr(
         std::min(static_cast<size_t>(std::max(mark.column, 0)), lines_.line(mark.line).size()));
@@ -283,7 +285,8 @@ class TreeBuilder final : public YAML::EventHandler {
       frames_.back().depth_below = std::max(frames_.back().depth_below, depth);
     }
     if (frame.anchor != 0) {
-      anchors_[frame.anchor] = {frame.node, nodes_ - frame.nodes_before, bytes_ - frame.bytes_before, depth};
+      anchors_[frame.anchor] = {frame.node, nodes_ - frame.nodes_before,
+                                bytes_ - frame.bytes_before, depth};
     }
     add(std::move(frame.node));
   }

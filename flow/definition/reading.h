@@ -67,6 +67,8 @@ void readPriority(MapReader& reader, Priority& priority);
 void readPriority(MapReader& reader, std::optional<Priority>& priority);
 // The keys that tasks of a worker and the flow's defaults have in common.
 void readWorkerKeys(MapReader& reader, TaskNode& node);
+// The window of an event that a task waits for.
+void readEventWindow(MapReader& event, EventWindow& window);
 TaskNode readDefaults(Reading& reading, const YamlEntry* entry);
 // The tasks, with the flow's defaults worked in.
 void readTasks(Reading& reading, const YamlEntry* tasks, const YamlEntry* defaults);

@@ -4,7 +4,6 @@
 #include "common/model/task_rules.h"
 #include "common/yaml/plain_scalar.h"
 #include "flow/definition/condition.h"
-#include "flow/definition/event_window.h"
 #include "flow/definition/reading.h"
 
 namespace baton::flow {
@@ -17,32 +16,6 @@ constexpr std::array<std::pair<std::string_view, bool>, 2> kFailureWords{
     {{"fail", false}, {"ignore", true}}};
 constexpr std::array<std::pair<std::string_view, NeedOn>, 3> kNeedWords{
     {{"success", NeedOn::Success}, {"failure", NeedOn::Failure}, {"done", NeedOn::Done}}};
-
-void readEventWindow(MapReader& event, EventWindow& window) {
-  const YamlEntry* entry = event.take("window");
-  if (entry == nullptr) return;
-  const YamlNode* name = &entry->value;
-  if (name->kind == YamlNode::Kind::Map && name->entries.size() == 1) {
-    const YamlEntry& only = name->entries.front();
-    const bool all = only.value.kind == YamlNode::Kind::Scalar && only.value.text == "all";
-    const bool newest = only.value.kind == YamlNode::Kind::Scalar && only.value.text == "newest";
-    if (!all && !newest) {
-      event.issues().error(only.value.mark, event.pathOf("window"),
-                           fmt::format("is {}, expected all or newest", shownNode(only.value)));
-    }
-    window.all = all;
-    window.name = only.key;
-  } else if (name->kind == YamlNode::Kind::Scalar) {
-    window.name = name->text;
-  } else {
-    window.name.clear();
-  }
-  if (!isEventWindow(window.name)) {
-    event.wrong(*entry,
-                fmt::format("a window such as same_day, or {{last_24_hours: all}}: one of {}",
-                            joinWords(eventWindowNames())));
-  }
-}
 
 constexpr std::array<std::string_view, 13> kWorkerKeys{
     "env",        "dir",    "group",  "weight",

@@ -11,6 +11,10 @@
 
 namespace baton::test {
 
+// The schedule of most flows of tests that people order something of.
+inline constexpr const char* kDaily =
+    "cron: '0 2 * * *', timezone: UTC, start: '2026-02-20T00:00:00Z'";
+
 // Flows with schedules, driven by a clock that jumps. Their tasks end by themselves unless a test
 // says otherwise.
 class PlannerTest : public FlowTest {
@@ -122,6 +126,19 @@ class PlannerTest : public FlowTest {
         [&](auto done) { rig_->flow_commands.setOnline(name, online, requester(), done); });
     EXPECT_TRUE(view.ok()) << view.status().text();
     EXPECT_EQ(view->record.online, online);
+  }
+
+  // A backfill of flow F.
+  Result<master::api::BackfillView> backfill(const master::api::FlowBackfill& request) {
+    return ask<master::api::BackfillView>(
+        [&](auto done) { rig_->flow_commands.backfill(request, done); });
+  }
+  static master::api::FlowBackfill days(const std::string& from, const std::string& to) {
+    master::api::FlowBackfill request;
+    request.flow = "F";
+    request.from = instant(from);
+    request.to = instant(to);
+    return request;
   }
 
   FlowRecord flowRow(const std::string& key) const { return database_.rows().flows.at(key); }

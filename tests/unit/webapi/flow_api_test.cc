@@ -6,7 +6,6 @@ namespace baton::webapi::test {
 namespace {
 
 using master::api::DefinitionIssue;
-
 constexpr const char* kFlowText = "flow: nightly\ntasks:\n  a: {noop: true}\n";
 
 WallTime at(const char* text) { return *parseRfc3339(text); }
