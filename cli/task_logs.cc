@@ -221,6 +221,8 @@ Status followToEnd(Session& session, LogCopier& copier, const std::string& id, J
           session.err() << fmt::format("baton: {}; trying again\n", followed.error().told());
         }
         said = true;
+        session.sleep(pace.next());
+        continue;
       }
     }
     if (!tried && ++looks == kLooksInSilence) {
