@@ -28,13 +28,13 @@ struct AuditRecord {
 };
 
 // Every action, by what it is about.
-inline constexpr std::array<std::string_view, 32> kAuditActions{
-    "task.submit",  "task.stop",          "task.skip",         "task.hold",       "task.release",
-    "task.rerun",   "task.force-success", "run.stop",          "run.pause",       "run.resume",
-    "run.rerun",    "run.skip",           "run.force-success", "run.priority",    "flow.apply",
-    "flow.online",  "flow.offline",       "flow.delete",       "flow.trigger",    "flow.backfill",
-    "missed.run",   "event.send",         "calendar.apply",    "calendar.delete", "host.drain",
-    "host.exclude", "host.include",       "host.label",        "host.unregister", "host.policy",
-    "limit.set",    "limit.remove"};
+inline constexpr auto kAuditActions = std::to_array<std::string_view>(
+    {"task.submit", "task.stop",          "task.skip",         "task.hold",       "task.release",
+     "task.rerun",  "task.force-success", "run.stop",          "run.pause",       "run.resume",
+     "run.rerun",   "run.skip",           "run.force-success", "run.priority",    "flow.apply",
+     "flow.online", "flow.offline",       "flow.delete",       "flow.trigger",    "flow.backfill",
+     "missed.run",  "event.send",         "calendar.apply",    "calendar.delete", "callback.resend",
+     "host.drain",  "host.exclude",       "host.include",      "host.label",      "host.unregister",
+     "host.policy", "limit.set",          "limit.remove"});
 
 }  // namespace baton
