@@ -9,23 +9,6 @@ constexpr std::chrono::days kOneDay{1};
 
 CivilDay dayOf(CivilTime time) { return std::chrono::floor<std::chrono::days>(time); }
 
-// From where on the instants of an off day that is moved to the workday may count as the first
-// behind `after`, when one has been `found` or not; before what was looked at: all may. So a year
-// of holidays with an instant in each second is not walked through.
-WallTime behindUseless(const TimeZone& zone, CivilDay off_day, CivilDay workday, bool found,
-                       WallTime after) {
-  const WallTime begin = zone.instantOf(off_day);
-  const WallTime end = zone.instantOf(off_day + kOneDay);
-  // Where the clock is set, later instants may have earlier times of day.
-  if (zone.offsetAt(begin) != zone.offsetAt(end)) return begin;
-  // Behind one that counts, those of its day move to later times; those up to the time of day of
-  // `after` move to times that have passed.
-  const CivilTime passed = off_day + (zone.civilAt(after) - workday);
-  const WallTime useful =
-      found ? end : zone.instantOf(std::min<CivilTime>(passed, CivilTime(off_day + kOneDay)));
-  return useful - Micros(1);
-}
-
 template <class... Ts>
 struct Overloaded : Ts... {
   using Ts::operator()...;
@@ -99,9 +82,7 @@ std::optional<WallTime> Recurrence::firstOn(CivilDay workday, WallTime after) co
       if (last == workday) break;  // What follows is later.
       at = std::max(at, parts_.zone.instantOf(workday + kOneDay) - Micros(1));
     } else {
-      const WallTime moved = parts_.zone.instantOf(workday + (local - dayOf(local)));
-      consider(moved);
-      at = std::max(at, behindUseless(parts_.zone, dayOf(local), workday, moved > after, after));
+      consider(parts_.zone.instantOf(workday + (local - dayOf(local))));
     }
   }
   return best;

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <set>
-
 #include "common/calendar/misfire.h"
 #include "common/model/task_spec.h"
 
@@ -44,32 +41,6 @@ class RecurrenceTest : public testing::Test {
       from = *found;
     }
     return out;
-  }
-  // Compares three weeks of moved instants with a look at every one.
-  static void expectMoved(const TimeZone& zone, const WorkCalendar& calendar, OffDayPolicy policy,
-                          WallTime from, Seconds step) {
-    Recurrence::Parts parts{.base = EverySchedule{from, step}, .zone = zone};
-    const Recurrence base(parts);
-    parts.calendar = std::make_shared<WorkCalendar>(calendar);
-    parts.off_day = policy;
-    const Recurrence moved(parts);
-    constexpr std::chrono::hours kWeek{24 * 7};
-    std::set<WallTime> expected;
-    for (auto at = base.next(from - Micros(1)); at && *at < from + 3 * kWeek; at = base.next(*at)) {
-      const CivilTime local = zone.civilAt(*at);
-      const CivilDay own = std::chrono::floor<std::chrono::days>(local);
-      const CivilDay on =
-          policy == OffDayPolicy::Next ? calendar.workdayAfter(own) : calendar.workdayBefore(own);
-      expected.insert(on == own ? *at : zone.instantOf(on + (local - own)));
-    }
-    // The first and the last week may get or lose what lies outside.
-    for (WallTime at = from + kWeek; at < from + 2 * kWeek; at += Seconds(1'777)) {
-      EXPECT_EQ(moved.next(at), std::optional(*expected.upper_bound(at)))
-          << formatRfc3339(at) << " every " << step.count();
-    }
-    for (auto at = moved.next(from + kWeek); at && *at < from + 2 * kWeek; at = moved.next(*at)) {
-      EXPECT_EQ(moved.next(*at), std::optional(*expected.upper_bound(*at))) << formatRfc3339(*at);
-    }
   }
   // Christmas 2026: Thursday 24th to Saturday 26th are off, Sunday 27th is worked instead.
   static std::shared_ptr<const WorkCalendar> christmas() {
@@ -137,53 +108,6 @@ TEST_F(RecurrenceTest, MovedInstantsKeepTheirOrder) {
   mixed.off_day = OffDayPolicy::Previous;
   EXPECT_EQ(next(mixed, "2026-12-23T10:00:00Z", 2),
             (Times{"2026-12-23T17:00:00+00:00", "2026-12-27T09:00:00+00:00"}));
-}
-
-// Every instant that moves, against a look at all of them: over weekends, holidays in a row, and
-// days on which the clock is set, off or worked.
-TEST_F(RecurrenceTest, MovedInstantsAreThoseThatMove) {
-  struct Days {
-    bool sundays;  // Worked: so the clock is set on workdays too.
-    std::vector<CivilDay> off;
-  };
-  const std::vector<Days> calendars{
-      {false, {}},
-      {false, {day("2026-03-26"), day("2026-03-27"), day("2026-03-30"), day("2026-10-26")}},
-      {true, {day("2026-03-27"), day("2026-03-28"), day("2026-10-22"), day("2026-10-24")}}};
-  const auto zone = TimeZone::load("Europe/Berlin");
-  ASSERT_TRUE(zone.ok());
-  for (const char* from : {"2026-03-20T00:00:00Z", "2026-10-16T00:00:00Z"}) {
-    for (const Days& days : calendars) {
-      const auto made =
-          WorkCalendar::make({days.sundays, true, true, true, true, true, false}, days.off, {});
-      ASSERT_TRUE(made.ok());
-      for (const int minutes : {37, 60, 660}) {
-        for (const OffDayPolicy policy : {OffDayPolicy::Next, OffDayPolicy::Previous}) {
-          expectMoved(*zone, *made, policy, instant(from), Seconds(60 * minutes));
-        }
-      }
-    }
-  }
-}
-
-// Nearly a year of holidays, and something due in each second of it.
-TEST_F(RecurrenceTest, WhatMovesIsNotWalkedThrough) {
-  std::vector<CivilDay> holidays;
-  for (int i = 0; i < 360; ++i) holidays.push_back(day("2026-01-05") + std::chrono::days(i));
-  const auto made = WorkCalendar::make({true, true, true, true, true, true, true}, holidays, {});
-  ASSERT_TRUE(made.ok());
-  Recurrence::Parts parts{.base = EverySchedule{instant("2026-01-01T00:00:00Z"), Seconds(1)},
-                          .zone = TimeZone::utc()};
-  parts.calendar = std::make_shared<WorkCalendar>(*made);
-  for (const OffDayPolicy policy : {OffDayPolicy::Next, OffDayPolicy::Previous}) {
-    parts.off_day = policy;
-    const auto began = std::chrono::steady_clock::now();
-    EXPECT_EQ(next(parts, "2026-01-04T23:59:57Z", 4),
-              (Times{"2026-01-04T23:59:58+00:00", "2026-01-04T23:59:59+00:00",
-                     "2026-12-31T00:00:00+00:00", "2026-12-31T00:00:01+00:00"}));
-    EXPECT_EQ(next(parts, "2026-12-31T12:00:00Z", 1), (Times{"2026-12-31T12:00:01+00:00"}));
-    EXPECT_LT(std::chrono::steady_clock::now() - began, Seconds(2));
-  }
 }
 
 TEST_F(RecurrenceTest, CalendarsAreChecked) {
