@@ -286,38 +286,15 @@ TEST_F(FlowServerVerbsTest, BackfillSaysThatTheFutureIsLeftOut) {
   }
 }
 
-// What comes with the same order is not missing, and flows that begin each other are refused before
-// the first of them is stored.
-TEST_F(FlowServerVerbsTest, ApplyLooksAtItsFilesTogether) {
-  const auto warned = [](const std::string& name, const std::string& missing) {
-    Json json = *parseJson(applied(name, true, true));
-    json["warnings"] = {{{"file", name},
-                         {"line", 3},
-                         {"column", 1},
-                         {"key", "k"},
-                         {"message", "there is no flow " + missing},
-                         {"missing_flow", missing}}};
-    return json.dump();
-  };
-  cluster_.on("POST /api/v1/flows/validate", {{200, warned("f", "G")}, {200, warned("g", "h")}});
-  EXPECT_EQ(cluster_.run({"flow", "apply", "--dry-run", file("f.yaml"),
-                          file("g.yaml", "flow: g\ntasks: {a: {command: [x]}}\n")}),
-            0);
-  EXPECT_EQ(cluster_.err.str().find("no flow G"), std::string::npos) << cluster_.err.str();
-  EXPECT_NE(cluster_.err.str().find("warning: k: there is no flow h"), std::string::npos);
-
+// Flows that begin each other must be found without a master too, when they are looked at together.
+TEST_F(FlowServerVerbsTest, ValidateLooksAtItsFilesTogether) {
   const auto begunBy = [](const std::string& name, const std::string& source) {
     return "flow: " + name + "\ntrigger: {event: {flow: " + source +
            "}}\ntasks: {a: {command: [x]}}\n";
   };
-  cluster_.on("POST /api/v1/flows/validate",
-              {{200, applied("a", true, true)}, {200, applied("b", true, true)}});
   const std::string a = file("a.yaml", begunBy("a", "b"));
   const std::string b = file("b.yaml", begunBy("b", "a"));
   const std::string why = "runs of these flows would begin each other, for ever: a -> b -> a";
-  EXPECT_EQ(cluster_.run({"flow", "apply", a, b}), kExitUsage);
-  EXPECT_NE(cluster_.err.str().find(why), std::string::npos) << cluster_.err.str();
-  for (const auto& request : cluster_.requests()) EXPECT_EQ(request.method, "POST");
   EXPECT_EQ(cluster_.run({"flow", "validate", a, b}), kExitUsage);
   EXPECT_NE(cluster_.err.str().find(why), std::string::npos) << cluster_.err.str();
   EXPECT_EQ(cluster_.run({"flow", "validate", a}), 0);

@@ -84,7 +84,7 @@ TEST_F(ActiveTermTest, TakesASubmissionAndMakesItDurable) {
 // What an order is about is read before the dispatcher decides.
 TEST_F(ActiveTermTest, OrdersAboutManyFlowsFindTheirDefinitionsRead) {
   using master::api::CalendarApplied;
-  using master::api::FlowApplied;
+  using master::api::FlowsApplied;
   using master::api::FlowView;
   const auto wait = [&](const auto& ask) {
     const auto promise = std::make_shared<std::promise<Status>>();
@@ -98,8 +98,10 @@ TEST_F(ActiveTermTest, OrdersAboutManyFlowsFindTheirDefinitionsRead) {
     request.text = text;
     const auto parsed = flow::parseFlow("test", text);
     auto version = master::makeFlowVersion(0, *parsed.flow);
+    std::vector<master::FlowDefinition> one;
+    one.push_back({std::move(request), std::move(version), {}});
     return wait([&](auto done) {
-      term.applyFlow(request, version, [done](const Result<FlowApplied>& result) { done(result); });
+      term.applyFlows(std::move(one), [done](const Result<FlowsApplied>& result) { done(result); });
     });
   };
   size_t followers = 0;

@@ -97,7 +97,8 @@ TEST_F(BackfillTest, WhatCanNotBeBackfilledIsSaid) {
   EXPECT_EQ(field(list), "plan_times: 2026-03-19T02:00:00Z lies in the future");
   EXPECT_EQ(field(days("2026-03-01T00:00:00Z", "2026-02-01T00:00:00Z")).substr(0, 3), "to:");
   EXPECT_EQ(field(days("2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z")),
-            "from: the schedule (cron 0 2 * * * UTC) has no instant from 2026-02-01T00:00:00Z to "
+            "from: the schedule (cron 0 2 * * * UTC, from 2026-02-20T00:00:00Z) has no instant "
+            "from 2026-02-01T00:00:00Z to "
             "2026-02-02T00:00:00Z; the next one is 2026-02-20T02:00:00Z");
   EXPECT_TRUE(field(days("2027-02-01T00:00:00Z", "2027-02-02T00:00:00Z"))
                   .starts_with("from: 2027-02-01T00:00:00Z lies in the future; a backfill makes "

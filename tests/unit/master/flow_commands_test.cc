@@ -109,7 +109,8 @@ TEST_F(FlowCommandsTest, SeveralDefinitionsAreStoredTogetherOrNotAtAll) {
   const auto circle = applyTexts({part("xa", "xb"), part("xb", "xa")});
   ASSERT_FALSE(circle.ok());
   EXPECT_EQ(circle.error().code(), Code::InvalidArgument);
-  EXPECT_EQ(circle.error().message().find("a: a run of flow xa would begin the next one"), 0U)
+  EXPECT_EQ(circle.error().message().find("a: tasks: a run of flow xa would begin the next one"),
+            0U)
       << circle.error().message();
   EXPECT_EQ(rig_->flows.flows.size(), 0U);
   EXPECT_EQ(database_.rows().flows.size() + database_.rows().audit.size(), 0U);
@@ -160,7 +161,7 @@ TEST_F(FlowCommandsTest, OneThatCanNotBeStoredKeepsAllFromBeingStored) {
                                     "{flow: h, schedule: {every: 1h, calendar: none}, tasks: {t: "
                                     "{noop: true}}}"});
   ASSERT_FALSE(calendar.ok());
-  EXPECT_EQ(calendar.error().message(), "b: there is no calendar none");
+  EXPECT_EQ(calendar.error().message(), "b: schedule.calendar: there is no calendar none");
   EXPECT_EQ(database_.rows().flows.size(), 1U);
 }
 

@@ -150,7 +150,13 @@ TEST_F(PlannerTest, WhatIsDueAndNotBegunWhenAFlowGetsAnotherScheduleIsMissed) {
   rig_->open();
   master::api::FlowApply request;
   request.text = yaml("f", "cron: '0 * * * *', timezone: UTC");
-  EXPECT_TRUE(tryApply(std::move(request)).ok());
+  std::vector<master::FlowDefinition> one;
+  const auto parsed = flow::parseFlow("test", request.text);
+  one.push_back({request, master::makeFlowVersion(0, *parsed.flow), {}});
+  std::optional<Result<master::api::FlowsApplied>> applied;
+  rig_->flow_commands.apply(std::move(one), [&](auto result) { applied = result; });
+  settle();
+  ASSERT_TRUE(applied && applied->ok());
   Fates expected;
   expectEach(expected, "2026-03-02T00:01:00Z", "2026-03-02T00:03:00Z", Seconds(60), "redefined");
   EXPECT_EQ(fates("f"), expected);

@@ -9,7 +9,7 @@ namespace baton::test {
 namespace {
 
 using S = TaskStatus;
-using R = RunStatus;
+using P = RunStatus;
 using F = FailureReason;
 
 // More than one event may do, with the rows of one run on top.
@@ -60,7 +60,7 @@ class RunBacklogTest : public PlannerTest {
     const size_t live = rig_->live.tasks.size();
     return std::max(made, live_before > live ? live_before - live : 0);
   }
-  size_t runsWith(R status) const {
+  size_t runsWith(P status) const {
     size_t count = 0;
     for (const auto& [id, run] : database_.rows().runs) count += run.state.status == status ? 1 : 0;
     return count;
@@ -113,8 +113,8 @@ TEST_F(RunBacklogTest, ATreeThatEndsByItselfEndsWhole) {
     EXPECT_LT(rowsOfStep(), 2 * kMostPerEvent);
   }
   settle();
-  EXPECT_EQ(runStatus(root), R::Finished);
-  EXPECT_EQ(runsWith(R::Finished), kTreeRuns);
+  EXPECT_EQ(runStatus(root), P::Finished);
+  EXPECT_EQ(runsWith(P::Finished), kTreeRuns);
   expectEachOnce(kTreeRuns);
   EXPECT_TRUE(rig_->flows.trees.empty());
   EXPECT_TRUE(rig_->live.tasks.empty());
@@ -130,9 +130,9 @@ TEST_F(RunBacklogTest, ATakeoverBetweenTwoTurnsGoesOnWithTheRest) {
     takeOver();
   }
   settle();
-  EXPECT_EQ(runStatus(root), R::Finished);
+  EXPECT_EQ(runStatus(root), P::Finished);
   expectEachOnce(1'365);
-  EXPECT_EQ(runsWith(R::Finished), 1'365u);
+  EXPECT_EQ(runsWith(P::Finished), 1'365u);
   EXPECT_TRUE(rig_->live.tasks.empty());
 }
 
@@ -150,9 +150,9 @@ TEST_F(RunBacklogTest, AStopEndsAGrowingTreeAndNothingMoreBegins) {
     EXPECT_LT(rowsOfStep(), kMostPerEvent);
   }
   settle();
-  EXPECT_EQ(runStatus(root), R::Terminated);
+  EXPECT_EQ(runStatus(root), P::Terminated);
   EXPECT_LE(database_.rows().runs.size(), runs + 2'000);  // Those of the turn that was under way.
-  EXPECT_EQ(runsWith(R::Terminated), database_.rows().runs.size());
+  EXPECT_EQ(runsWith(P::Terminated), database_.rows().runs.size());
   EXPECT_TRUE(rig_->live.tasks.empty());
   EXPECT_TRUE(rig_->flows.trees.empty());
 }
@@ -167,14 +167,14 @@ TEST_F(RunBacklogTest, AStopOfATreeOutlivesTheMasterInTheMiddleOfIt) {
   ASSERT_TRUE(rig_->runs.stop(operation, *rig_->flows.findRun(root), RunReason::StopAsked).ok());
   rig_->writer.submit(std::move(operation));
   rig_->step();
-  const size_t ended = runsWith(R::Terminated);
+  const size_t ended = runsWith(P::Terminated);
   EXPECT_LT(ended, kTreeRuns);
   takeOver();
   for (int i = 0; i < 100 && !rig_->flows.runs.empty(); ++i) {
     EXPECT_LT(rowsOfStep(), kMostPerEvent);
   }
   settle();
-  EXPECT_EQ(runsWith(R::Terminated), kTreeRuns);
+  EXPECT_EQ(runsWith(P::Terminated), kTreeRuns);
   EXPECT_TRUE(rig_->live.tasks.empty());
 }
 
@@ -299,7 +299,7 @@ TEST_F(RunBacklogTest, ATakeoverCarriesOnManyRunsAPartInEachTurn) {
   rig_->writer.submit(std::move(operation));
   settle();
   EXPECT_EQ(owed(), 0u);
-  EXPECT_EQ(runStatus(last), R::Terminated);
+  EXPECT_EQ(runStatus(last), P::Terminated);
   EXPECT_EQ(rig_->events.whyWaiting(node(1, "w").state.id).substr(0, 9), "waits for");
   say(RunnerStatus::Finished);
   EXPECT_EQ(nodeStatus(running, "b"), S::Finished);
@@ -351,7 +351,7 @@ TEST_F(RunBacklogTest, ATakeoverReadsTriggersBeforeItsDispatcherRuns) {
 TEST_F(RunBacklogTest, ATakeoverKnowsWhichDefinitionsMayNameACalendar) {
   apply(largeFlow("plain", "", 100));
   apply(largeFlow("said", "owner: calendar people\n", 100));
-  apply("flow: escaped\nowner: \"a\\x20b\"\ntasks: {a: {noop: true}}\n");
+  apply("flow: escaped\nowner: \"a\\x20b\"\ntasks: {a: {noop: true}}\n", false);
   takeOver();
   auto unread = rig_->calendar_commands.unreadFollowers();
   std::sort(unread.begin(), unread.end());

@@ -7,7 +7,7 @@ namespace baton::test {
 namespace {
 
 using S = TaskStatus;
-using R = RunStatus;
+using P = RunStatus;
 using F = FailureReason;
 using Names = std::vector<std::string>;
 using master::api::RunCommand;
@@ -17,14 +17,14 @@ class RunEngineTest : public FlowTest {};
 TEST_F(RunEngineTest, ADiamondRunsInOrderAndEndsFinished) {
   define(kDiamond);
   const RunId run = trigger("d").state.id;
-  EXPECT_EQ(runStatus(run), R::Running);
+  EXPECT_EQ(runStatus(run), P::Running);
   EXPECT_EQ(nodeStatus(run, "a"), S::Queued);
   EXPECT_EQ(nodeStatus(run, "e"), S::Created);
   const auto waiting = rig_->engine.whyWaiting(*rig_->live.findTask(node(run, "e").state.id));
   EXPECT_EQ(waiting.code, WaitingCode::Dependency);
   EXPECT_EQ(waiting.text, "b (success), c (success)");
   EXPECT_EQ(work(), (Names{"a", "b", "c", "e"}));
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
   EXPECT_NE(row(run).state.finished_at, WallTime{});
   EXPECT_TRUE(rig_->flows.runs.empty());
   EXPECT_TRUE(rig_->live.tasks.empty());
@@ -55,7 +55,7 @@ tasks:
   EXPECT_EQ(nodeStatus(run, "b"), S::Skipped);
   EXPECT_EQ(nodeReason(run, "b"), F::UpstreamFailed);
   EXPECT_EQ(node(run, "b").state.reason_text, "a ended FAILED");
-  EXPECT_EQ(runStatus(run), R::Failed);
+  EXPECT_EQ(runStatus(run), P::Failed);
   EXPECT_EQ(row(run).state.reason, RunReason::TaskFailed);
 }
 
@@ -66,9 +66,9 @@ TEST_F(RunEngineTest, ARunEndsBehindItsLastTask) {
   ASSERT_EQ(next(), "a");
   ASSERT_TRUE(say(RunnerStatus::Idle, "v:0").order.has_value());
   EXPECT_EQ(end(RunnerStatus::Failed), "");
-  EXPECT_EQ(runStatus(run), R::Running);
+  EXPECT_EQ(runStatus(run), P::Running);
   say(RunnerStatus::Finished, "v:0");
-  EXPECT_EQ(runStatus(run), R::Failed);
+  EXPECT_EQ(runStatus(run), P::Failed);
   EXPECT_GE(row(run).state.finished_at, node(run, "b").state.finished_at);
 }
 
@@ -88,7 +88,7 @@ tasks:
   EXPECT_EQ(nodeReason(run, "a"), F::Disabled);
   EXPECT_EQ(nodeStatus(run, "d"), S::Failed);
   EXPECT_TRUE(node(run, "d").state.ignored);
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
 }
 
 TEST_F(RunEngineTest, OnFailureStopKillsTheRest) {
@@ -105,12 +105,12 @@ tasks:
   ASSERT_EQ(next(), "a");
   ASSERT_TRUE(say(RunnerStatus::Idle, "v:0").order.has_value());  // b
   EXPECT_EQ(end(RunnerStatus::Failed), "");
-  EXPECT_EQ(runStatus(run), R::Terminating);
+  EXPECT_EQ(runStatus(run), P::Terminating);
   EXPECT_EQ(nodeStatus(run, "b"), S::Terminating);
   EXPECT_EQ(nodeReason(run, "c"), F::RunStopping);
   EXPECT_EQ(nodeStatus(run, "d"), S::Terminated);
   say(RunnerStatus::Idle, "v:0");
-  EXPECT_EQ(runStatus(run), R::Failed);
+  EXPECT_EQ(runStatus(run), P::Failed);
 }
 
 TEST_F(RunEngineTest, ConditionsAndParametersSeeOutputs) {
@@ -131,7 +131,7 @@ tasks:
   EXPECT_EQ(nodeReason(run, "none"), F::WhenFalse);
   EXPECT_EQ(nodeReason(run, "behind"), F::UpstreamSkipped);
   EXPECT_EQ(end(), "");
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
 }
 
 TEST_F(RunEngineTest, ATextThatDoesNotResolveFailsItsTaskAlone) {
@@ -146,7 +146,7 @@ tasks:
   EXPECT_EQ(nodeStatus(run, "b"), S::Failed);
   EXPECT_EQ(nodeReason(run, "b"), F::BadSpec);
   EXPECT_NE(node(run, "b").state.reason_text.find("command[1]"), std::string::npos);
-  EXPECT_EQ(runStatus(run), R::Failed);
+  EXPECT_EQ(runStatus(run), P::Failed);
 }
 
 TEST_F(RunEngineTest, ALongChainOfTasksThatEndAtOnceNeedsNoStack) {
@@ -159,7 +159,7 @@ TEST_F(RunEngineTest, ALongChainOfTasksThatEndAtOnceNeedsNoStack) {
   define(yaml);
   const RunId run = trigger("f").state.id;
   settle();  // It is more than one turn takes.
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
 }
 
 TEST_F(RunEngineTest, ARunWaitsForTaskNumbersAndLosesNothing) {
@@ -173,7 +173,7 @@ TEST_F(RunEngineTest, ARunWaitsForTaskNumbersAndLosesNothing) {
     runs.push_back(trigger("f").state.id);
   }
   pass(Seconds(1));
-  for (const RunId run : runs) EXPECT_EQ(runStatus(run), R::Finished);
+  for (const RunId run : runs) EXPECT_EQ(runStatus(run), P::Finished);
 }
 
 TEST_F(RunEngineTest, PlacesAreThoseOfTheNewestDefinitionBehindATakeoverToo) {
@@ -182,11 +182,11 @@ TEST_F(RunEngineTest, PlacesAreThoseOfTheNewestDefinitionBehindATakeoverToo) {
   std::vector<RunId> runs;
   for (int i = 0; i < 3; ++i) runs.push_back(trigger("f").state.id);
   define("{flow: f, overlap: {policy: parallel, max_runs: 2}, tasks: {a: {command: [x]}}}");
-  EXPECT_EQ(runStatus(runs[1]), R::Waiting);
+  EXPECT_EQ(runStatus(runs[1]), P::Waiting);
   begin();
-  EXPECT_EQ(runStatus(runs[0]), R::Running);
-  EXPECT_EQ(runStatus(runs[1]), R::Running);
-  EXPECT_EQ(runStatus(runs[2]), R::Waiting);
+  EXPECT_EQ(runStatus(runs[0]), P::Running);
+  EXPECT_EQ(runStatus(runs[1]), P::Running);
+  EXPECT_EQ(runStatus(runs[2]), P::Waiting);
 }
 
 // ------------------------------------------------------------------------------- sub-flows
@@ -207,8 +207,8 @@ tasks:
   EXPECT_EQ(row(inner).plan_time, row(outer).plan_time);
   EXPECT_NE(node(inner, "i").spec.find(R"("me")"), std::string::npos);
   EXPECT_EQ(work(), (Names{"i", "t"}));
-  EXPECT_EQ(runStatus(inner), R::Finished);
-  EXPECT_EQ(runStatus(outer), R::Finished);
+  EXPECT_EQ(runStatus(inner), P::Finished);
+  EXPECT_EQ(runStatus(outer), P::Finished);
 }
 
 TEST_F(RunEngineTest, AFailedSubFlowFailsItsTaskAndAStopReachesIn) {
@@ -217,7 +217,7 @@ TEST_F(RunEngineTest, AFailedSubFlowFailsItsTaskAndAStopReachesIn) {
   const RunId failed = trigger("outer").state.id;
   work({"i"});
   EXPECT_EQ(nodeReason(failed, "s"), F::SubFlowFailed);
-  EXPECT_EQ(runStatus(failed), R::Failed);
+  EXPECT_EQ(runStatus(failed), P::Failed);
 
   const RunId stopped = trigger("outer").state.id;
   ASSERT_EQ(next(), "i");
@@ -225,7 +225,7 @@ TEST_F(RunEngineTest, AFailedSubFlowFailsItsTaskAndAStopReachesIn) {
   EXPECT_EQ(nodeStatus(stopped, "s"), S::Terminating);
   say(RunnerStatus::Idle);
   EXPECT_EQ(nodeStatus(stopped, "s"), S::Terminated);
-  EXPECT_EQ(runStatus(stopped), R::Terminated);
+  EXPECT_EQ(runStatus(stopped), P::Terminated);
   EXPECT_TRUE(rig_->flows.runs.empty());
 }
 
@@ -236,7 +236,7 @@ TEST_F(RunEngineTest, AMissingSubFlowAndEndlessNestingFailWithWords) {
   define("{flow: a, tasks: {s: {flow: b}}}");
   define("{flow: b, tasks: {s: {flow: a}}}");
   const RunId deep = trigger("a").state.id;
-  EXPECT_EQ(runStatus(deep), R::Failed);
+  EXPECT_EQ(runStatus(deep), P::Failed);
   EXPECT_TRUE(rig_->flows.runs.empty());
 }
 
@@ -248,40 +248,40 @@ TEST_F(RunEngineTest, QueuedRunsBeginOneBehindTheOtherByPlanTime) {
   const RunId late = trigger("f", {.plan_time = clock_.wallNow() + Seconds(9)}).state.id;
   const RunId early = trigger("f", {.plan_time = clock_.wallNow() + Seconds(1)}).state.id;
   const RunRecord over = trigger("f");
-  EXPECT_EQ(over.state.status, R::Skipped);
+  EXPECT_EQ(over.state.status, P::Skipped);
   EXPECT_EQ(row(over.state.id).state.reason, RunReason::QueueFull);
-  EXPECT_EQ(runStatus(late), R::Waiting);
+  EXPECT_EQ(runStatus(late), P::Waiting);
   EXPECT_NE(rig_->runs.whyWaiting(*rig_->flows.findRun(late)).find("run 1 is under way"),
             std::string::npos);
   begin();
   ASSERT_EQ(next(), "a");
   EXPECT_EQ(end(), "a");
-  EXPECT_EQ(runStatus(first), R::Finished);
-  EXPECT_EQ(runStatus(early), R::Running);
-  EXPECT_EQ(runStatus(late), R::Waiting);
+  EXPECT_EQ(runStatus(first), P::Finished);
+  EXPECT_EQ(runStatus(early), P::Running);
+  EXPECT_EQ(runStatus(late), P::Waiting);
   EXPECT_EQ(end(), "a");
   EXPECT_EQ(end(), "");
-  EXPECT_EQ(runStatus(late), R::Finished);
+  EXPECT_EQ(runStatus(late), P::Finished);
 }
 
 TEST_F(RunEngineTest, OverlapSkipAndCancelRunning) {
   define("{flow: s, overlap: skip, tasks: {a: {command: [x]}}}");
   const RunId first = trigger("s").state.id;
-  EXPECT_EQ(trigger("s").state.status, R::Skipped);
-  EXPECT_EQ(runStatus(first), R::Running);
+  EXPECT_EQ(trigger("s").state.status, P::Skipped);
+  EXPECT_EQ(runStatus(first), P::Running);
   work();
   define("{flow: c, overlap: cancel_running, tasks: {a: {command: [x]}}}");
   const RunId old = trigger("c").state.id;
   ASSERT_EQ(next(), "a");
   const RunId between = trigger("c").state.id;
-  EXPECT_EQ(runStatus(old), R::Terminating);
-  EXPECT_EQ(runStatus(between), R::Waiting);
+  EXPECT_EQ(runStatus(old), P::Terminating);
+  EXPECT_EQ(runStatus(between), P::Waiting);
   const RunId last = trigger("c").state.id;
-  EXPECT_EQ(runStatus(between), R::Skipped);
+  EXPECT_EQ(runStatus(between), P::Skipped);
   say(RunnerStatus::Idle);
-  EXPECT_EQ(runStatus(old), R::Terminated);
+  EXPECT_EQ(runStatus(old), P::Terminated);
   EXPECT_EQ(row(old).state.reason, RunReason::OverlapCancel);
-  EXPECT_EQ(runStatus(last), R::Running);
+  EXPECT_EQ(runStatus(last), P::Running);
 }
 
 TEST_F(RunEngineTest, ParallelRunsHaveAsManyPlacesAsItSays) {
@@ -289,11 +289,11 @@ TEST_F(RunEngineTest, ParallelRunsHaveAsManyPlacesAsItSays) {
   const RunId one = trigger("p").state.id;
   const RunId two = trigger("p").state.id;
   const RunId three = trigger("p").state.id;
-  EXPECT_EQ(runStatus(one), R::Running);
-  EXPECT_EQ(runStatus(two), R::Running);
-  EXPECT_EQ(runStatus(three), R::Waiting);
+  EXPECT_EQ(runStatus(one), P::Running);
+  EXPECT_EQ(runStatus(two), P::Running);
+  EXPECT_EQ(runStatus(three), P::Waiting);
   work();
-  EXPECT_EQ(runStatus(three), R::Finished);
+  EXPECT_EQ(runStatus(three), P::Finished);
 }
 
 // BUG-149: a rerun of an earlier run takes its turn before a later one that waits.
@@ -306,16 +306,16 @@ TEST_F(RunEngineTest, ARerunTakesItsTurnByPlanTime) {
   clock_.advance(Seconds(1));
   const RunId later = trigger("f").state.id;
   ASSERT_TRUE(orderRun({.id = failed, .command = RunCommand::Rerun}).ok());
-  EXPECT_EQ(runStatus(failed), R::Waiting);
+  EXPECT_EQ(runStatus(failed), P::Waiting);
   begin();
   ASSERT_EQ(next(), "a");
   EXPECT_EQ(end(), "a");
-  EXPECT_EQ(runStatus(running), R::Finished);
-  EXPECT_EQ(runStatus(failed), R::Running);
-  EXPECT_EQ(runStatus(later), R::Waiting);
+  EXPECT_EQ(runStatus(running), P::Finished);
+  EXPECT_EQ(runStatus(failed), P::Running);
+  EXPECT_EQ(runStatus(later), P::Waiting);
   EXPECT_EQ(end(), "a");
   EXPECT_EQ(end(), "");
-  EXPECT_EQ(runStatus(later), R::Finished);
+  EXPECT_EQ(runStatus(later), P::Finished);
 }
 
 // ------------------------------------------------------------------------------- time
@@ -331,11 +331,11 @@ TEST_F(RunEngineTest, ARunIsStoppedAtItsTimeoutAndCountsAsFailed) {
   begin();  // The next master keeps the same limit.
   say(RunnerStatus::Running);
   pass(Millis(1'900));
-  EXPECT_EQ(runStatus(run), R::Running);
+  EXPECT_EQ(runStatus(run), P::Running);
   pass(Millis(300));
-  EXPECT_EQ(runStatus(run), R::Terminating);
+  EXPECT_EQ(runStatus(run), P::Terminating);
   say(RunnerStatus::Idle);
-  EXPECT_EQ(runStatus(run), R::Failed);
+  EXPECT_EQ(runStatus(run), P::Failed);
   EXPECT_EQ(row(run).state.reason, RunReason::Timeout);
 }
 
@@ -353,7 +353,7 @@ TEST_F(RunEngineTest, ARunThatIsNotDoneByItsDeadlineIsMarkedLate) {
   clock_.advance(Seconds(3600));
   settle();
   EXPECT_TRUE(row(run).state.late);
-  EXPECT_EQ(runStatus(run), R::Running);
+  EXPECT_EQ(runStatus(run), P::Running);
 }
 
 // ------------------------------------------------------------------------------- takeover
@@ -383,7 +383,7 @@ tasks:
     begin();
     if (name.empty()) name = next();
   }
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
   std::sort(ran.begin(), ran.end());
   EXPECT_EQ(ran, (Names{"a", "b", "d", "i"}));
   for (const auto& [key, attempt] : database_.rows().attempts) EXPECT_EQ(key.second, 1);
@@ -399,7 +399,7 @@ TEST_F(RunEngineTest, AStopThatWasGivenJustBeforeTheDeathIsCarriedOut) {
   begin();
   EXPECT_EQ(say(RunnerStatus::Running).command, Command::Reset);
   say(RunnerStatus::Idle);
-  EXPECT_EQ(runStatus(run), R::Terminated);
+  EXPECT_EQ(runStatus(run), P::Terminated);
 }
 
 // ------------------------------------------------------------------------------- callbacks

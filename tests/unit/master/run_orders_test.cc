@@ -7,7 +7,7 @@ namespace baton::test {
 namespace {
 
 using S = TaskStatus;
-using R = RunStatus;
+using P = RunStatus;
 using F = FailureReason;
 using Names = std::vector<std::string>;
 using master::api::RerunScope;
@@ -20,10 +20,10 @@ TEST_F(RunOrdersTest, StopEndsWhatRunsAndSkipsWhatWaits) {
   const RunId run = trigger("d").state.id;
   ASSERT_EQ(next(), "a");
   ASSERT_TRUE(stop(run).ok());
-  EXPECT_EQ(runStatus(run), R::Terminating);
+  EXPECT_EQ(runStatus(run), P::Terminating);
   EXPECT_EQ(nodeReason(run, "e"), F::RunStopping);
   say(RunnerStatus::Idle);
-  EXPECT_EQ(runStatus(run), R::Terminated);
+  EXPECT_EQ(runStatus(run), P::Terminated);
   EXPECT_EQ(row(run).state.reason, RunReason::StopAsked);
 }
 
@@ -33,14 +33,14 @@ TEST_F(RunOrdersTest, APausedRunStartsNothingAndGoesOnWhereItWas) {
   ASSERT_EQ(next(), "a");
   ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Pause}).ok());
   EXPECT_EQ(end(), "");
-  EXPECT_EQ(runStatus(run), R::Paused);
+  EXPECT_EQ(runStatus(run), P::Paused);
   const master::LiveTask& held = *rig_->live.findTask(node(run, "b").state.id);
   EXPECT_EQ(rig_->engine.whyWaiting(held).code, WaitingCode::RunPaused);
   begin();  // A takeover changes nothing about that.
   EXPECT_EQ(next(), "");
   ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Resume}).ok());
   EXPECT_EQ(work(), (Names{"b", "c", "e"}));
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
 }
 
 TEST_F(RunOrdersTest, APauseTakesBackWhatIsQueuedOrWaitsForItsRetry) {
@@ -61,7 +61,7 @@ tasks:
   ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Resume}).ok());
   pass(Millis(100));
   EXPECT_EQ(work().size(), 2u);
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
 }
 
 // A pause must not keep a wait that has begun from ending, and nobody must be told that it does.
@@ -84,7 +84,7 @@ TEST_F(RunOrdersTest, AWaitGoesOnThroughAPause) {
   EXPECT_EQ(why("t"), WaitingCode::RunPaused);
   ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Resume}).ok());
   EXPECT_EQ(work(), (Names{"t"}));
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
 }
 
 // What nobody wants to wait for any more must be passed over, by hand and durably.
@@ -98,7 +98,7 @@ TEST_F(RunOrdersTest, AWaitForAnEventIsSkippedByHand) {
   EXPECT_EQ(nodeReason(run, "w"), F::SkippedByHand);
   EXPECT_EQ(rig_->events.whyWaiting(node(run, "w").state.id), "") << "nobody waits any more";
   EXPECT_EQ(work(), (Names{"t"}));
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
   EXPECT_EQ(database_.violation(), "");
 }
 
@@ -120,7 +120,7 @@ TEST_F(RunOrdersTest, WhatRunsIsStoppedAndNotSkipped) {
             fmt::format("task {} is RUNNING: only what has not begun is skipped; stop it",
                         node(sub, "a").state.id));
   end();
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
 }
 
 // BUG-157: what succeeded is not run again.
@@ -173,11 +173,11 @@ TEST_F(RunOrdersTest, RerunOfWhatFailedRunsThatAndWhatIsBehind) {
       "c: {command: [x], needs: [b]}}}");
   const RunId run = trigger("f").state.id;
   EXPECT_EQ(work({"b"}), (Names{"a", "b"}));
-  EXPECT_EQ(runStatus(run), R::Failed);
+  EXPECT_EQ(runStatus(run), P::Failed);
   const auto answer = orderRun({.id = run, .command = RunCommand::Rerun});
   ASSERT_TRUE(answer.ok()) << answer.status().text();
   EXPECT_EQ(work(), (Names{"b", "c"}));
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
   EXPECT_EQ(node(run, "a").state.attempt, 1);
   EXPECT_EQ(node(run, "b").state.attempt, 2);
   EXPECT_EQ(row(run).state.reruns, 1);
@@ -192,7 +192,7 @@ TEST_F(RunOrdersTest, AnOlderSubRunThatRunsAgainTakesNothingFromTheNewer) {
     const RunId outer = trigger("outer").state.id;
     const RunId older = rig_->flows.sub_runs.at(node(outer, "s").state.id);
     work({"i"});
-    ASSERT_EQ(runStatus(outer), R::Failed);
+    ASSERT_EQ(runStatus(outer), P::Failed);
     ASSERT_TRUE(orderRun({.id = outer, .command = RunCommand::Rerun}).ok());
     const auto again = orderRun({.id = older,
                                  .command = RunCommand::Rerun,
@@ -200,7 +200,7 @@ TEST_F(RunOrdersTest, AnOlderSubRunThatRunsAgainTakesNothingFromTheNewer) {
                                  .task = refused ? "nope" : ""});
     EXPECT_EQ(again.ok(), !refused);
     work();
-    EXPECT_EQ(runStatus(outer), R::Finished) << refused;
+    EXPECT_EQ(runStatus(outer), P::Finished) << refused;
     EXPECT_EQ(nodeStatus(outer, "s"), S::Finished) << refused;
   }
 }
@@ -219,7 +219,7 @@ TEST_F(RunOrdersTest, RerunFromATaskOrOfOneAlone) {
       orderRun({.id = run, .command = RunCommand::Rerun, .scope = RerunScope::One, .task = "b"})
           .ok());
   EXPECT_EQ(work(), Names{"b"});
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
   const auto unknown =
       orderRun({.id = run, .command = RunCommand::Rerun, .scope = RerunScope::One, .task = "z"});
   EXPECT_EQ(unknown.status().error().code(), ErrorCode::NotFound);
@@ -235,7 +235,7 @@ TEST_F(RunOrdersTest, ForcedSuccessLetsTheRunGoOn) {
   const auto answer = orderRun({.id = run, .command = RunCommand::ForceSuccess, .task = "a"});
   ASSERT_TRUE(answer.ok()) << answer.status().text();
   EXPECT_EQ(work(), Names{"b"});
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
   EXPECT_TRUE(node(run, "a").state.forced);
 }
 
@@ -244,7 +244,7 @@ TEST_F(RunOrdersTest, ForcedSuccessOfTheLastTaskMakesTheRunFinished) {
   const RunId run = trigger("f").state.id;
   work({"a"});
   ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::ForceSuccess, .task = "a"}).ok());
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
 }
 
 TEST_F(RunOrdersTest, ATaskThatIsSkippedByHandCountsAsSuccess) {
@@ -253,7 +253,7 @@ TEST_F(RunOrdersTest, ATaskThatIsSkippedByHandCountsAsSuccess) {
   ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Skip, .task = "b"}).ok());
   EXPECT_EQ(nodeReason(run, "b"), F::SkippedByHand);
   EXPECT_EQ(work(), (Names{"a", "c", "e"}));
-  EXPECT_EQ(runStatus(run), R::Finished);
+  EXPECT_EQ(runStatus(run), P::Finished);
 }
 
 TEST_F(RunOrdersTest, HeldTasksWaitForTheirReleaseAndTheirTurn) {
@@ -268,7 +268,7 @@ TEST_F(RunOrdersTest, HeldTasksWaitForTheirReleaseAndTheirTurn) {
   const RunId second = trigger("f").state.id;
   order(node(second, "b").state.id, master::api::TaskCommand::Release);
   EXPECT_EQ(work(), (Names{"a", "b"}));
-  EXPECT_EQ(runStatus(second), R::Finished);
+  EXPECT_EQ(runStatus(second), P::Finished);
 }
 
 }  // namespace

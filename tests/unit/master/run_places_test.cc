@@ -168,7 +168,7 @@ TEST_F(RunPlacesTest, ARunBeginsWhenTheLastSuccessCanBeReadAgain) {
   database_.failReads(ErrorCode::Unavailable);
   const RunId past = backfill("f", 1).front();
   EXPECT_EQ(runStatus(past), P::Waiting);
-  EXPECT_EQ(why(past), "it is about to begin");
+  EXPECT_EQ(why(past), "it begins as soon as what was before it has begun");
   database_.failReads({});
   pass(Millis(300));
   EXPECT_EQ(runStatus(past), P::Finished);
