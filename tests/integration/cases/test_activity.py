@@ -17,7 +17,8 @@ AUDITED = {
     "submitTask": "task.submit", "submitTasks": "task.submit", "stopTask": "task.stop",
     "skipTask": "task.skip", "holdTask": "task.hold", "releaseTask": "task.release",
     "rerunTask": "task.rerun", "forceSuccessTask": "task.force-success",
-    "applyFlow": "flow.apply", "deleteFlow": "flow.delete", "onlineFlow": "flow.online",
+    "applyFlow": "flow.apply", "applyFlows": "flow.apply", "deleteFlow": "flow.delete",
+    "onlineFlow": "flow.online",
     "offlineFlow": "flow.offline", "triggerFlow": "flow.trigger", "backfillFlow": "flow.backfill",
     "stopRun": "run.stop", "pauseRun": "run.pause", "resumeRun": "run.resume",
     "rerunRun": "run.rerun", "skipRun": "run.skip", "forceSuccessRun": "run.force-success",
@@ -27,6 +28,7 @@ AUDITED = {
     "labelHost": "host.label", "unregisterHost": "host.unregister", "setHostPolicy": "host.policy",
     "putGroup": "limit.set", "deleteGroup": "limit.remove", "putLimit": "limit.set",
     "deleteLimit": "limit.remove", "setClusterLimit": "limit.set", "degrade": "limit.set",
+    "resendCallback": "callback.resend",
     "heartbeat": None, "verify": None, "validateFlow": None,
 }
 SECRET = "hush-5521"
@@ -138,15 +140,16 @@ class Audit(SharedCase):
         self.assertEqual(row["params"], {"key": "k", "data": ["token"]})
         done("DELETE", "/api/v1/flows/f", None, "flow.delete")
         self.steer(done)
-        # A missed instant needs a schedule that was not served; the unit tests have one.
-        self.assertEqual(seen | {"missed.run"}, set(AUDITED.values()) - {None})
+        # A missed instant needs a schedule that was not served, and a callback that is sent again one
+        # that was given up; the unit tests have them.
+        self.assertEqual(seen | {"missed.run", "callback.resend"}, set(AUDITED.values()) - {None})
         self.assertNotIn(SECRET, json.dumps(self.rows()))
 
     def steer(self, done):
         """Orders about hosts, limits and calendars."""
         host = "/api/v1/hosts/elsewhere"
         done("POST", f"{host}/exclude", {"reason": "disk"}, "host.exclude")
-        done("POST", f"{host}/labels", {"labels": {"pool": SECRET}}, "host.label")
+        done("POST", f"{host}/labels", {"labels": {"pool": "etl"}}, "host.label")
         done("POST", f"{host}/drain", {}, "host.drain")
         done("POST", f"{host}/include", {}, "host.include")
         done("POST", f"{host}/unregister", None, "host.unregister")
