@@ -250,7 +250,7 @@ void Planner::take(LiveFlow& flow) {
     return;
   }
   if (record.next_at <= flows_.dealt_until) {
-    const Ahead* ahead = aheadOf(flow, record.next_at);
+    const Ahead* ahead = aheadOf(flow, record.next_at, record.next_at);
     if (ahead == nullptr) return;
     if (ahead->begun.contains(record.next_at)) return passOver(flow);
   }

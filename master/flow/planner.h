@@ -74,22 +74,23 @@ class Planner {
 
   // The clock went back (planner_set_back.cc).
   struct Ahead {
-    WallTime until{};  // What follows is known up to here.
+    WallTime from{};  // What follows is known from here to there; zero: nothing is.
+    WallTime until{};
     bool asked = false;
     std::set<WallTime> begun;
     std::map<WallTime, MissedRecord> missed;
   };
   void setBack(WallTime now);
-  void setBack(LiveFlow& flow, WallTime now);
+  void setBack(LiveFlow& flow, WallTime now, WallTime to);
   void countSetBack(LiveFlow& flow);  // What is undone of `fired`.
   int64_t instantsBetween(const LiveFlow& flow, WallTime after, WallTime until) const;
-  // What is known of an instant that may have been dealt with. Null: it is being read, and the flow
+  // What is known of instants that may have been dealt with. Null: it is being read, and the flow
   // comes back.
-  const Ahead* aheadOf(const LiveFlow& flow, WallTime at);
+  const Ahead* aheadOf(const LiveFlow& flow, WallTime at, WallTime until);
   void learn(const std::string& key, uint64_t generation, Ahead found, const Status& read);
   void passOver(LiveFlow& flow);  // Its next instant has a run.
   void noteBegun(Operation& operation, const RunRecord& run);
-  bool skipDealtWith(LiveFlow& flow);  // Of a gap. True: nothing of it is left.
+  bool skipDealtWith(LiveFlow& flow);  // Of a gap. True: nothing of it is left to do now.
 
   bool beginDue(WallTime now);  // False: there is more.
   void take(LiveFlow& flow);

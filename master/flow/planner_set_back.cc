@@ -42,9 +42,11 @@ void Planner::setBack(WallTime now) {
   size_t flows = 0;
   WallTime ahead = flows_.dealt_until;
   for (auto& [key, flow] : flows_.flows) {
-    if (flow.record.last_instant <= now + kAheadTolerated) continue;
+    // What was due before it went online is none of its instants.
+    const WallTime to = std::max(now, flow.record.online_since);
+    if (flow.record.last_instant <= to + kAheadTolerated) continue;
     ahead = std::max(ahead, flow.record.last_instant);
-    setBack(flow, now);
+    setBack(flow, now, to);
     ++flows;
   }
   if (flows == 0) return;
@@ -53,7 +55,7 @@ void Planner::setBack(WallTime now) {
   flows_.dealt_until = ahead;
   const uint64_t generation = ++set_backs_;
   ahead_readable_ = false;
-  for (auto& [key, known] : ahead_) known.until = {};
+  for (auto& [key, known] : ahead_) known.from = known.until = {};
   Operation operation;
   operation.store(SettingRecord{std::string(kSettingDealtUntil), formatRfc3339(ahead)});
   operation.then([this, generation] {
@@ -70,12 +72,12 @@ void Planner::setBack(WallTime now) {
 }
 
 // Its next instant is found when it is looked at: there may be very many flows.
-void Planner::setBack(LiveFlow& flow, WallTime now) {
+void Planner::setBack(LiveFlow& flow, WallTime now, WallTime to) {
   FlowRecord& record = flow.record;
   const bool follows = record.online && !record.deleted;
   leave(flow);
   flow.set_back_from = std::max(flow.set_back_from, record.last_instant);
-  record.last_instant = now;
+  record.last_instant = to;
   if (record.missed_until > now) {
     record.missed_until = now;
     if (record.missed_after >= now) {
@@ -105,16 +107,17 @@ int64_t Planner::instantsBetween(const LiveFlow& flow, WallTime after, WallTime 
   return found;
 }
 
-const Planner::Ahead* Planner::aheadOf(const LiveFlow& flow, WallTime at) {
+const Planner::Ahead* Planner::aheadOf(const LiveFlow& flow, WallTime at, WallTime until) {
   Ahead& known = ahead_[flow.record.key()];
-  if (at <= known.until) return &known;
+  if (known.from != WallTime{} && known.from <= at && until <= known.until) return &known;
   if (!ahead_readable_) {
     unread_.insert(flow.record.key());
     return nullptr;
   }
   if (std::exchange(known.asked, true)) return nullptr;
   Ahead wanted;
-  wanted.until = std::min(at + kAheadStretch, flows_.dealt_until);
+  wanted.from = at;
+  wanted.until = std::max(until, std::min(at + kAheadStretch, flows_.dealt_until));
   reads_.submit([this, key = flow.record.key(), at, generation = set_backs_,
                  found = std::move(wanted)](dao::Reader& reader) mutable {
     const Status read = readAhead(reader, key, at, found);
@@ -159,9 +162,19 @@ void Planner::noteBegun(Operation& operation, const RunRecord& run) {
 bool Planner::skipDealtWith(LiveFlow& flow) {
   FlowRecord& record = flow.record;
   const WallTime until = std::min(flows_.dealt_until, watched_from_ - Micros(1));
-  if (until <= record.last_instant) return false;
-  record.fired += instantsBetween(flow, record.last_instant, until);
-  record.last_instant = until;
+  if (record.next_at > until) return false;
+  const Ahead* ahead = aheadOf(flow, record.next_at, until);
+  if (ahead == nullptr) return true;
+  WallTime newest{};
+  if (const auto past = ahead->begun.upper_bound(until); past != ahead->begun.begin()) {
+    newest = *std::prev(past);
+  }
+  if (const auto past = ahead->missed.upper_bound(until); past != ahead->missed.begin()) {
+    newest = std::max(newest, std::prev(past)->first);
+  }
+  if (newest < record.next_at) return false;
+  record.fired += instantsBetween(flow, record.last_instant, newest);
+  record.last_instant = newest;
   record.next_at = nextOf(flow);
   if (record.next_at != WallTime{} && record.next_at < watched_from_) return false;
   Operation operation;

@@ -220,6 +220,25 @@ TEST_F(PlannerTest, AClockThatWasAheadSilencesNoSchedule) {
   EXPECT_EQ(count("few", "run"), 14U);
 }
 
+TEST_F(PlannerTest, WhatAClockThatWasAheadNeverDealtWithIsMissedAsUsual) {
+  // Aim: the stretch in which it was ahead takes nothing from flows that are made in it.
+  apply(yaml("old", "cron: '* * * * *', timezone: UTC, misfire: none"));
+  watchUntil("2026-03-02T00:10:30Z");
+  clock_.stepWall(Seconds(3 * 3'600));
+  watch(Seconds(20));
+  clock_.stepWall(-Seconds(3 * 3'600));
+  watch(Seconds(30));
+  apply(yaml("new", "cron: '* * * * *', timezone: UTC, misfire: none"));
+  watchUntil("2026-03-02T00:20:30Z");
+  absent(Seconds(600));
+  watchUntil("2026-03-02T00:32:30Z");
+  Fates expected;
+  expectEach(expected, "2026-03-02T00:12:00Z", "2026-03-02T00:20:00Z", Seconds(60), "run");
+  expectEach(expected, "2026-03-02T00:21:00Z", "2026-03-02T00:30:00Z", Seconds(60), "policy_none");
+  expectEach(expected, "2026-03-02T00:31:00Z", "2026-03-02T00:32:00Z", Seconds(60), "run");
+  EXPECT_EQ(fates("new"), expected);
+}
+
 TEST_F(PlannerTest, ANewMasterWithTheRightClockGoesOnBehindOneThatWasAhead) {
   // Aim: the master with the wrong clock died with it.
   apply(yaml("f", "cron: '*/5 * * * *', timezone: UTC, misfire: latest"));
