@@ -130,11 +130,12 @@ void EventLoop::armTimer() {
   if (timers_.empty()) return;
   const BootTime due = timers_.begin()->first.first;
   if (due >= armed_for_) return;
-  const int64_t us = std::max<int64_t>(toMicros(due), 1);  // 0 would disarm.
+  // Not by the absolute time, which libraries that fake the wall clock move as well.
+  const int64_t us = std::max<int64_t>(Micros(due - clock_.bootNow()).count(), 1);  // 0 disarms.
   itimerspec spec{};
   spec.it_value.tv_sec = us / 1'000'000;
   spec.it_value.tv_nsec = us % 1'000'000 * 1'000;
-  CHECK(timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr) == 0);
+  CHECK(timerfd_settime(timer_.get(), 0, &spec, nullptr) == 0);
   armed_for_ = due;
 }
 
