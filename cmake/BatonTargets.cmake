@@ -20,8 +20,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 endif()
 if(BATON_SANITIZE)
-  # -O1 where the code under test is, -O0 in the tests themselves: they run once and take half as
-  # long to compile. An option of a target comes before those that it inherits, so the level is a
+  # -O1 where the code under test is and in simulations, -O0 in the other tests: they run once and
+  # take half as long to compile. An option of a target comes before those that it inherits, so the level is a
   # property of each target and not of baton_flags.
   set(CMAKE_CXX_FLAGS_DEBUG "-g1")
   target_compile_options(baton_flags INTERFACE -fsanitize=${BATON_SANITIZE} -fno-omit-frame-pointer
@@ -93,6 +93,9 @@ function(baton_test name dir)
   set(properties LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
   if(ARG_LABEL STREQUAL "simulation")  # The longest of all: they begin first.
     list(APPEND properties COST 100)
+    if(BATON_SANITIZE)
+      target_compile_options(${name} PRIVATE -O1)
+    endif()
   endif()
   if(ARG_SERIAL)
     list(APPEND properties RUN_SERIAL ON)
