@@ -3,6 +3,7 @@
 
 #include "common/base/duration_text.h"
 #include "common/base/json.h"
+#include "common/base/name_rule.h"
 #include "common/yaml/plain_scalar.h"
 #include "conf/settings.h"
 
@@ -13,16 +14,6 @@ std::string shown(std::string_view text) { return fmt::format("\"{}\"", truncate
 
 Error mustBe(const std::string& value, std::string_view expectation) {
   return Error::invalidArgument("is {}, expected {}", value, expectation);
-}
-
-// As isValidName of common/model, which is above this module.
-constexpr std::string_view kPlainNames = "1 to 64 of A-Z a-z 0-9 . _ -, and not . or ..";
-bool isPlainName(std::string_view text) {
-  if (text == "." || text == "..") return false;
-  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-  });
 }
 
 bool isHost(std::string_view host) {
@@ -92,8 +83,8 @@ Result<Value> readScalar(const Key& key, const RawValue& raw) {
       return mustBe(shown(raw.text), fmt::format("one of {}", key.choices));
     }
     case KeyType::Name:
-      if (isPlainName(raw.text)) return value;
-      return mustBe(shown(raw.text), fmt::format("a name of {}", kPlainNames));
+      if (isValidName(raw.text)) return value;
+      return mustBe(shown(raw.text), fmt::format("a name of {}", kNameRule));
     case KeyType::File:
       if (raw.text.starts_with('/') && raw.text.size() < 4'096) return value;
       return mustBe(shown(raw.text), "an absolute path");
@@ -134,8 +125,8 @@ Result<Value> readList(const Key& key, const RawValue& raw) {
 Result<Value> readLabels(const RawValue& raw) {
   Value value;
   for (const auto& [name, text] : raw.pairs) {
-    if (!isPlainName(name) || !isPlainName(text)) {
-      return mustBe(shown(name + ": " + text), fmt::format("names of {}", kPlainNames));
+    if (!isValidName(name) || !isValidName(text)) {
+      return mustBe(shown(name + ": " + text), fmt::format("names of {}", kNameRule));
     }
     // Workers announce by such labels which kinds of task they carry.
     if (name.starts_with("kind.")) {

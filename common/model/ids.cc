@@ -1,6 +1,5 @@
 #include "common/model/ids.h"
 
-#include <algorithm>
 #include <charconv>
 
 namespace baton {
@@ -15,18 +14,6 @@ std::optional<TaskId> parseTaskId(std::string_view text) {
     return std::nullopt;
   }
   return id;
-}
-
-bool isPathPart(std::string_view text) {
-  return !text.empty() && text != "." && text != ".." && text.find('/') == text.npos;
-}
-
-bool isValidName(std::string_view text, bool colon) {
-  return isPathPart(text) && text.size() <= 64 &&
-         std::all_of(text.begin(), text.end(), [&](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '.' || c == '_' || c == '-' || (colon && c == ':');
-         });
 }
 
 std::string nameKey(std::string_view name) {

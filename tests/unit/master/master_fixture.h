@@ -44,6 +44,12 @@ class MasterTest : public testing::Test {
   // Begins a term that rules the database; a term before it is dropped without a word.
   void begin(master::ActiveOptions options = defaults(), uint64_t id_stock = 1'000,
              size_t batch_operations_max = 4'096) {
+    open(std::move(options), id_stock, batch_operations_max);
+    settle();
+  }
+  // The same, but nothing of what is due has been done yet.
+  void open(master::ActiveOptions options = defaults(), uint64_t id_stock = 1'000,
+            size_t batch_operations_max = 4'096) {
     ++epoch_;
     database_.rule(epoch_);
     rig_ = std::make_unique<TermRig>(TermRig::Setup{clock_, database_, metrics_, webhooks_,
@@ -52,7 +58,6 @@ class MasterTest : public testing::Test {
     const Status recovered = rig_->recover();
     ASSERT_TRUE(recovered.ok()) << recovered.text();
     rig_->open();
-    rig_->settle();
   }
   void settle() { rig_->settle(); }
   // Lets time pass in steps that no timer overlooks.

@@ -112,12 +112,7 @@ TEST_F(PlannerTest, WhatIsDueAndNotBegunWhenAFlowGoesOfflineIsMissed) {
   apply(yaml("f", "cron: '* * * * *', timezone: UTC, misfire: all"));
   rig_.reset();
   clock_.advance(Seconds(180));
-  ++epoch_;
-  database_.rule(epoch_);
-  rig_ = std::make_unique<TermRig>(
-      TermRig::Setup{clock_, database_, metrics_, webhooks_, defaults(), epoch_});
-  ASSERT_TRUE(rig_->recover().ok());
-  rig_->open();
+  open();
   std::optional<Result<master::api::FlowView>> view;
   rig_->flow_commands.setOnline("f", false, requester(), [&](auto result) { view = result; });
   settle();
@@ -142,12 +137,7 @@ TEST_F(PlannerTest, WhatIsDueAndNotBegunWhenAFlowGetsAnotherScheduleIsMissed) {
   apply(yaml("f", "cron: '* * * * *', timezone: UTC, misfire: all"));
   rig_.reset();
   clock_.advance(Seconds(180));
-  ++epoch_;
-  database_.rule(epoch_);
-  rig_ = std::make_unique<TermRig>(
-      TermRig::Setup{clock_, database_, metrics_, webhooks_, defaults(), epoch_});
-  ASSERT_TRUE(rig_->recover().ok());
-  rig_->open();
+  open();
   master::api::FlowApply request;
   request.text = yaml("f", "cron: '0 * * * *', timezone: UTC");
   std::vector<master::FlowDefinition> one;

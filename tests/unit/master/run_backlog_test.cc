@@ -24,16 +24,7 @@ class RunBacklogTest : public PlannerTest {
     begin(defaults(), kStock);
   }
   // A new master, of which nothing but the opening of the gates has been done.
-  void takeOver(master::ActiveOptions options = defaults()) {
-    ++epoch_;
-    database_.rule(epoch_);
-    rig_ = std::make_unique<TermRig>(TermRig::Setup{clock_, database_, metrics_, webhooks_,
-                                                    std::move(options), epoch_, "guid-1", "key",
-                                                    kStock});
-    const Status recovered = rig_->recover();
-    ASSERT_TRUE(recovered.ok()) << recovered.text();
-    rig_->open();
-  }
+  void takeOver(master::ActiveOptions options = defaults()) { open(std::move(options), kStock); }
   // Flows f0 to f<levels - 1>, each with four tasks that are the next one; `leaf` is the last.
   void defineTree(int levels, const std::string& leaf) {
     define("{flow: f" + std::to_string(levels) + ", tasks: {t: " + leaf + "}}");
