@@ -30,12 +30,13 @@ say "Start baton standalone"
 "$baton" standalone --data-dir "$folder/data" --port 0 --runners 4 --heartbeat 1s \
   >"$folder/out" 2>"$folder/log" &
 pid=$!
+# Status says who leads, also that nobody does yet (exit code 5): it waits for nothing.
 for _ in $(seq 200); do
-  [ -s "$XDG_STATE_HOME/baton/client.yaml" ] && break
+  [ -s "$XDG_STATE_HOME/baton/client.yaml" ] && timeout 10 "$baton" cluster status >"$folder/status" 2>&1 && break
   kill -0 "$pid" 2>/dev/null || break
   sleep 0.1
 done
-if ! timeout 30 "$baton" cluster status --patience 20s; then
+if ! timeout 30 "$baton" cluster status; then
   echo "quickstart: baton standalone did not come up; its log ends with" >&2
   tail -n 20 "$folder/log" >&2
   exit 1
