@@ -4,21 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/http_url.h"
 #include "common/base/status.h"
 
 namespace baton::net {
-
-// A URL taken apart strictly.
-struct HttpUrl {
-  std::string scheme;  // "http" or "https".
-  std::string host;    // Lower case; an IPv6 literal without brackets.
-  uint16_t port = 0;
-  std::string target;  // Path and query, at least "/".
-};
-
-// Errors: InvalidArgument (another scheme, user info, blanks or control characters, a broken
-// host or port, an IPv6 literal without brackets, …). A fragment is dropped.
-Result<HttpUrl> parseHttpUrl(std::string_view url);
 
 // Guards calls that users can cause (webhooks): only hosts that the operator has listed, as "host"
 // (any port) or "host:port", are allowed; with an empty list none is. A listed host may have any

@@ -52,7 +52,7 @@ class WebhookSender final : public Service, public master::api::WebhookPort {
   struct Job {
     master::api::Webhook webhook;
     Done done;
-    net::HttpUrl url;
+    HttpUrl url;
     std::string receiver;  // host:port
     BootTime deadline{};
     net::EventLoop::TimerId timer = 0;  // Until the call has begun, which has a limit of its own.

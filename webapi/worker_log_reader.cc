@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/base/http_url.h"
 #include "common/base/json.h"
-#include "net/target_guard.h"
 #include "webapi/query_reader.h"
 
 namespace baton::webapi {
@@ -24,7 +24,7 @@ net::HttpClient::Options clientOptions() {
 }
 
 Result<net::HttpEndpoint> endpointOf(const std::string& address) {
-  const auto url = net::parseHttpUrl(fmt::format("http://{}", address));
+  const auto url = parseHttpUrl(fmt::format("http://{}", address));
   if (address.find_first_of("/?#@\\ ") != address.npos || !url.ok()) {
     return Error::make(ErrorCode::Corrupt, "worker address \"{}\" is not host:port",
                        truncateUtf8(address, 80));

@@ -11,10 +11,10 @@
 
 #include "common/base/duration_text.h"
 #include "common/base/file_descriptor.h"
+#include "common/base/http_url.h"
 #include "common/model/http_spec.h"
 #include "common/model/task_spec.h"
 #include "net/http_client.h"
-#include "net/target_guard.h"
 #include "worker/output_values.h"
 
 namespace baton::worker {
@@ -75,7 +75,7 @@ Result<HttpJob> readJob() {
   return job;
 }
 
-HttpEnd endOf(const Error& error, const net::HttpUrl& url, Millis wait) {
+HttpEnd endOf(const Error& error, const HttpUrl& url, Millis wait) {
   switch (error.code()) {
     case ErrorCode::DeadlineExceeded:
       return {HttpTaskExit::TimeOver, fmt::format("{}:{} gave no answer within {}", url.host,
@@ -108,7 +108,7 @@ HttpEnd capture(const HttpSpec& http, std::string_view body) {
 }  // namespace
 
 HttpEnd runHttpJob(const HttpJob& job) {
-  const auto url = net::parseHttpUrl(job.http.url);
+  const auto url = parseHttpUrl(job.http.url);
   if (!url.ok()) {
     return {HttpTaskExit::BadRequest,
             fmt::format("the address \"{}\" is no good: {}", truncateUtf8(job.http.url, 200),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/base/http_url.h"
 #include "common/model/task_rules.h"
 
 namespace baton {

@@ -1,11 +1,7 @@
 #include "common/model/task_rules.h"
 
-#include <arpa/inet.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "common/model/ids.h"
 
@@ -24,23 +20,6 @@ int depthOf(const Json& json) {
   return depth;
 }
 
-bool beginsWith(std::string_view text, std::string_view lower_case) {
-  return text.size() >= lower_case.size() &&
-         std::equal(lower_case.begin(), lower_case.end(), text.begin(), [](char lower, char c) {
-           return lower == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-         });
-}
-
-std::string hostFault(std::string_view host) {
-  if (host.empty()) return "has no host";
-  const bool plain = std::all_of(host.begin(), host.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_';
-  });
-  if (plain && host.size() <= 253) return {};
-  return fmt::format("has \"{}\", which is no name of a host", truncateUtf8(host, 60));
-}
-
 }  // namespace
 
 std::string_view wrongVariableName(std::string_view name) {
@@ -56,51 +35,6 @@ std::string_view wrongVariableName(std::string_view name) {
 
 bool isCallbackEvent(std::string_view word) {
   return word == "finished" || word == "failed" || word == "terminated" || word == "skipped";
-}
-
-bool isHttpsAddress(std::string_view url) { return beginsWith(url, "https://"); }
-
-bool isWebAddress(std::string_view url) {
-  return beginsWith(url, "http://") || isHttpsAddress(url);
-}
-
-std::string webAddressFault(std::string_view url) {
-  if (!isWebAddress(url)) {
-    return fmt::format("is \"{}\", expected an http:// address", truncateUtf8(url, 60));
-  }
-  const auto odd = std::find_if(url.begin(), url.end(), [](char c) {
-    return c <= ' ' || c >= 0x7f || c == '\\' || c == '"' || c == '<' || c == '>';
-  });
-  if (odd != url.end()) {
-    return fmt::format("has a character that must be escaped (%XX), behind \"{}\"",
-                       truncateUtf8(url.substr(0, static_cast<size_t>(odd - url.begin())), 60));
-  }
-  std::string_view rest = url.substr(url.find("://") + 3);
-  rest = rest.substr(0, rest.find_first_of("/?#"));
-  if (rest.find('@') != rest.npos) return "has user information, which is never sent";
-  if (rest.starts_with('[')) {
-    const size_t end = rest.find(']');
-    in6_addr address{};
-    const std::string literal(rest.substr(1, end == rest.npos ? 0 : end - 1));
-    if (inet_pton(AF_INET6, literal.c_str(), &address) != 1) {
-      return fmt::format("has \"{}\", expected an IPv6 address in brackets",
-                         truncateUtf8(rest, 60));
-    }
-    rest = rest.substr(end + 1);
-  } else {
-    const size_t colon = std::min(rest.find(':'), rest.size());
-    if (std::string fault = hostFault(rest.substr(0, colon)); !fault.empty()) return fault;
-    rest = rest.substr(colon);
-  }
-  if (rest.empty()) return {};
-  uint16_t port = 0;
-  const auto [end, error] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), port);
-  if (rest.front() == ':' && error == std::errc() && end == rest.data() + rest.size() &&
-      port != 0) {
-    return {};
-  }
-  return fmt::format("has \"{}\" behind its host, expected : and a port from 1 to 65535",
-                     truncateUtf8(rest, 40));
 }
 
 std::string_view wrongPlugInKind(std::string_view kind) {

@@ -41,13 +41,6 @@ inline constexpr std::string_view kGroupRule =
 std::string_view wrongVariableName(std::string_view name);
 // finished, failed, terminated or skipped.
 bool isCallbackEvent(std::string_view word);
-// Whether it begins with http:// or https://, in any case.
-bool isWebAddress(std::string_view url);
-bool isHttpsAddress(std::string_view url);
-// What is wrong with an address ("has port 99999, expected …"), by the rules of net::parseHttpUrl,
-// so that whatever passes can be sent; empty: nothing.
-std::string webAddressFault(std::string_view url);
-
 // What is wrong with the name of a plug-in's kind (baton-task-KIND); empty: nothing.
 std::string_view wrongPlugInKind(std::string_view kind);
 // The label that a worker must announce for tasks of this kind: "kind.http"; empty for command and

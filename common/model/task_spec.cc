@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "common/base/duration_text.h"
+#include "common/base/http_url.h"
 
 namespace baton {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/base/http_url.h"
 #include "common/model/task_rules.h"
 #include "common/yaml/plain_scalar.h"
 #include "flow/definition/reading.h"
