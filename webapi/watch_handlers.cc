@@ -4,6 +4,7 @@
 
 #include "webapi/query_reader.h"
 #include "webapi/watch_json.h"
+#include "webapi/watch_standing.h"
 
 namespace baton::webapi {
 namespace {
@@ -96,7 +97,9 @@ struct WatchHandlers::Watcher {
   std::atomic<bool> gone{false};
 };
 
-WatchHandlers::WatchHandlers(WatchPort& watch, Options options) : watch_(watch), options_(options) {
+WatchHandlers::WatchHandlers(WatchPort& watch, master::api::TaskPort& tasks,
+                             master::api::RunPort& runs, Options options)
+    : watch_(watch), tasks_(tasks), runs_(runs), options_(options) {
   watch_.setNews([this] { onNews(); });
   thread_ = NamedThread("web-watch", [this](const std::stop_token&) { run(); });
 }
@@ -127,14 +130,7 @@ void WatchHandlers::open(const Call& call) {
   watcher->filter = std::move(*filter);
   watcher->at = last->value_or(*newest);
   watcher->heard_at = clock_.bootNow();
-  // A look that wants nothing tells whether the stream can go on from there.
-  WatchPosition probe = watcher->at;
-  const auto end = watch_.look(watcher->filter, probe, 0).end;
-  const bool lost = end == WatchPort::Look::End::Lost || end == WatchPort::Look::End::Takeover;
-  if (lost) watcher->at = *newest;
-  watcher->first =
-      "retry: 1000\n" + (lost ? watchBlock(watcher->at, "reset", {{"reason", reasonOf(end)}})
-                              : watchBlock(watcher->at, "ready", {{"resumed", last->has_value()}}));
+  watcher->first = beginning(*watcher, last->has_value(), *newest);
   // Counts for as long as the connection keeps the source.
   if (open_->fetch_add(1) >= options_.watchers_max) {
     open_->fetch_sub(1);
@@ -155,6 +151,25 @@ void WatchHandlers::open(const Call& call) {
     next(watcher, std::move(done));
   };
   call.reply(std::move(response));
+}
+
+std::string WatchHandlers::beginning(Watcher& watcher, bool resumes, const WatchPosition& newest) {
+  // A look that wants nothing tells whether the stream can go on from there.
+  WatchPosition probe = watcher.at;
+  const auto end = watch_.look(watcher.filter, probe, 0).end;
+  const Json ready = {{"resumed", resumes}};
+  std::string text = "retry: 1000\n";
+  if (end != WatchPort::Look::End::Lost && end != WatchPort::Look::End::Takeover) {
+    return text + watchBlock(watcher.at, "ready", ready);
+  }
+  // `newest` was read before: what changes meanwhile is told again behind it. The id comes last,
+  // so that who loses the stream in between gets all of it once more.
+  watcher.at = newest;
+  if (const auto standing = standingText(watcher.filter, tasks_, runs_)) {
+    return text + unplacedBlock("ready", ready) + *standing +
+           fmt::format("id: {}\n: as it stands now\n\n", watchId(newest));
+  }
+  return text + watchBlock(newest, "reset", {{"reason", reasonOf(end)}});
 }
 
 void WatchHandlers::next(const WatcherRef& watcher, net::BodyDone done) {

@@ -8,6 +8,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/named_thread.h"
+#include "master/api/flow_ports.h"
+#include "master/api/ports.h"
 #include "master/api/watch_port.h"
 #include "webapi/router.h"
 
@@ -24,8 +26,9 @@ class WatchHandlers {
     Millis round_min{10};       // Between two looks for everybody.
   };
 
-  // `watch` outlives this.
-  WatchHandlers(master::api::WatchPort& watch, Options options);
+  // The ports outlive this.
+  WatchHandlers(master::api::WatchPort& watch, master::api::TaskPort& tasks,
+                master::api::RunPort& runs, Options options);
   ~WatchHandlers();
   void bindTo(Router& router);
   // Ends all streams in an orderly way and takes no more. Any number of times.
@@ -36,6 +39,8 @@ class WatchHandlers {
   using WatcherRef = std::shared_ptr<Watcher>;
 
   void open(const Call& call);
+  // First words of a stream, which may move the watcher to `newest`.
+  std::string beginning(Watcher& watcher, bool resumes, const master::api::WatchPosition& newest);
   // The connection has room: the next piece of the stream, now or when there is one.
   void next(const WatcherRef& watcher, net::BodyDone done);
   // What there is for the watcher now; empty: nothing.
@@ -47,6 +52,8 @@ class WatchHandlers {
   void onNews();
 
   master::api::WatchPort& watch_;
+  master::api::TaskPort& tasks_;
+  master::api::RunPort& runs_;
   const Options options_;
   const SystemClock clock_;
   const std::shared_ptr<std::atomic<size_t>> open_ = std::make_shared<std::atomic<size_t>>(0);

@@ -90,13 +90,21 @@ Result<WatchPosition> parseWatchId(std::string_view text) {
 }
 
 std::string watchBlock(const WatchPosition& at, std::string_view event, const Json& data) {
-  return fmt::format("id: {}\nevent: {}\ndata: {}\n\n", watchId(at), event, dumpJson(data));
+  return fmt::format("id: {}\n{}", watchId(at), unplacedBlock(event, data));
+}
+
+std::string unplacedBlock(std::string_view event, const Json& data) {
+  return fmt::format("event: {}\ndata: {}\n\n", event, dumpJson(data));
 }
 
 std::string watchText(const WatchEvent& event) {
+  return fmt::format("id: {}\n{}", watchId(event.at()), unplacedText(event));
+}
+
+std::string unplacedText(const WatchEvent& event) {
   const Json data =
       std::visit([&](const auto& body) { return bodyToJson(event, body); }, event.body());
-  return watchBlock(event.at(), kKindWords[static_cast<size_t>(event.kind())], data);
+  return unplacedBlock(kKindWords[static_cast<size_t>(event.kind())], data);
 }
 
 }  // namespace baton::webapi

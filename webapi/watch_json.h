@@ -19,5 +19,8 @@ Result<master::api::WatchPosition> parseWatchId(std::string_view text);
 std::string watchBlock(const master::api::WatchPosition& at, std::string_view event,
                        const Json& data);
 std::string watchText(const master::api::WatchEvent& event);
+// The same without an id: who loses the stream behind it goes on from the id before.
+std::string unplacedBlock(std::string_view event, const Json& data);
+std::string unplacedText(const master::api::WatchEvent& event);
 
 }  // namespace baton::webapi

@@ -57,7 +57,7 @@ struct WebServer::Parts {
         calendars(ports.calendars),
         hosts(ports.hosts),
         audit(ports.audit),
-        watch(ports.watch,
+        watch(ports.watch, ports.tasks, ports.runs,
               {.watchers_max = options.watchers_max, .heartbeat = options.watch_heartbeat}),
         gate(router, authenticator, ports.cluster, std::make_shared<ErrorMapper>(ports.cluster)),
         server(

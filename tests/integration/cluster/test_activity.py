@@ -32,8 +32,9 @@ class ActivityTest(DrillCase):
         self.c.wait_standby(15)
         return new
 
-    def watch(self, master, last=None):
-        stream = EventStream(self.c.address(master), self.c.token, last=last)
+    def watch(self, master, last=None, query=""):
+        stream = EventStream(self.c.address(master), self.c.token, "/api/v1/watch" + query,
+                             last=last)
         self.addCleanup(stream.close)
         return stream
 
@@ -66,9 +67,15 @@ class ActivityTest(DrillCase):
             last, event, data = next(back)
             self.assertEqual((event, data), ("reset", {"reason": "takeover"}))
             self.assertGreater(int(last.split("-")[0]), int(stream.last.split("-")[0]))
+            # Who watches the task alone need not read anything.
+            alone = self.watch(new, stream.last, f"?task={task}")
+            self.assertEqual(next(alone)[1:], ("ready", {"resumed": True}))
+            _, event, data = next(alone)
+            self.assertEqual((event, data["id"], data["status"]), ("task", task, "RUNNING"))
             stream = back
         with open(gate, "w"):
             pass
+        alone.until(lambda e, d: e == "task" and d["status"] == "FINISHED")
         ended = stream.until(lambda e, d: e == "task" and d["id"] == task and
                              d["status"] == "FINISHED")
         self.assertEqual(ended[-1][2]["return_code"], 0)

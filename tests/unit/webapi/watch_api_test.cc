@@ -186,6 +186,60 @@ TEST_F(WatchApiTest, AGapIsSaidPlainly) {
   }
 }
 
+// A watcher of one task or one run need not read lists: it is told how they stand, first without
+// ids, so that one cut off in between gets all of it again, and then goes on from now.
+TEST_F(WatchApiTest, WatchersOfOneTaskOrRunGoOnOverATakeover) {
+  runs_.view.record.flow = "Big";
+  runs_.view.record.state.id = 9;
+  runs_.view.record.state.status = RunStatus::Finished;
+  master::api::NodeView node;
+  node.task.record.name = "load";
+  node.task.record.run_id = 9;
+  node.task.record.flow = "Big";
+  node.task.record.state = runningTask(42).state;
+  runs_.node_list = {node};
+  tasks_.known[42] = node.task;
+  const std::string ready = "retry: 1000\nevent: ready\ndata: {\"resumed\":true}";
+  for (const char* last : {"2-99-1", "3-0-0"}) {
+    SCOPED_TRACE(last);
+    watch_.forgetUntil({3, 4, 1});
+    watch_.add(4, 0, "", runningTask(1));
+    StreamClient client = open(fmt::format("?run=9&last_event_id={}", last));
+    EXPECT_EQ(client.next(), ready);
+    const std::string task = client.next();
+    EXPECT_EQ(task.rfind("event: task\n", 0), 0U) << task;
+    EXPECT_EQ(dataOf(task)["id"], "42");
+    EXPECT_EQ(dataOf(task)["name"], "load");
+    const std::string run = client.next();
+    EXPECT_EQ(run.rfind("event: run\n", 0), 0U) << run;
+    EXPECT_EQ(dataOf(run)["status"], "FINISHED");
+    EXPECT_EQ(client.next(), "id: 3-4-1\n: as it stands now");
+  }
+  const auto blocks = [&](const std::string& query) {
+    StreamClient client = open(query + "&last_event_id=2-99-1");
+    std::vector<std::string> events;
+    for (std::string block = client.next(); block != "(nothing)" && block != "(end)";
+         block = client.next()) {
+      if (block.rfind("id: ", 0) == 0 && block.find("event: ") == block.npos) return events;
+      const size_t at = block.find("event: ");
+      events.push_back(block.substr(at + 7, block.find('\n', at) - at - 7));
+      if (events.back() == "reset") return events;
+    }
+    events.emplace_back("cut");
+    return events;
+  };
+  using Events = std::vector<std::string>;
+  EXPECT_EQ(blocks("?task=42"), (Events{"ready", "task"}));
+  EXPECT_EQ(blocks("?task=42&run=8"), Events{"ready"}) << "it is of another run";
+  EXPECT_EQ(blocks("?run=9&kind=run"), (Events{"ready", "run"}));
+  EXPECT_EQ(blocks("?run=9&flow=other"), Events{"ready"});
+  EXPECT_EQ(blocks("?run=10"), Events{"reset"}) << "there is no such run";
+  EXPECT_EQ(blocks("?task=43"), Events{"reset"});
+  EXPECT_EQ(blocks("?flow=big"), Events{"reset"}) << "what ended meanwhile is not known";
+  runs_.node_list.assign(2'001, node);
+  EXPECT_EQ(blocks("?run=9"), Events{"reset"}) << "too many to hold for a slow reader";
+}
+
 // One that is left behind while it is connected is told so, and cut behind that.
 TEST_F(WatchApiTest, ASlowWatcherIsCutWithAReason) {
   StreamClient client = open();
