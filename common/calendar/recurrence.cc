@@ -6,6 +6,8 @@ namespace baton {
 namespace {
 
 constexpr std::chrono::days kOneDay{1};
+// As far as cron expressions are followed.
+constexpr CivilDay kHorizon{std::chrono::year(2200) / std::chrono::January / 1};
 
 CivilDay dayOf(CivilTime time) { return std::chrono::floor<std::chrono::days>(time); }
 
@@ -41,49 +43,79 @@ std::optional<WallTime> Recurrence::next(WallTime after) const {
 std::optional<WallTime> Recurrence::nextOnWorkday(WallTime after) const {
   const WorkCalendar& calendar = *parts_.calendar;
   CivilDay day = calendar.workdayAfter(dayOf(parts_.zone.civilAt(after)));
-  while (calendar.isWorkday(day)) {
+  while (calendar.isWorkday(day) && day < kHorizon) {
     if (const auto found = firstOn(day, after)) return found;
-    // The next workday that can have anything is that of the base's next instant, or the one behind
-    // this, to which an off day before it was moved.
-    const WallTime day_end = parts_.zone.instantOf(day + kOneDay);
-    const auto base = nextOfBase(std::max(after, day_end - Micros(1)));
+    // The next workday that can have anything is that of the next day with an instant, or the one
+    // behind this, to which an off day before it was moved.
     const CivilDay behind = calendar.workdayAfter(day + kOneDay);
-    if (!base) return std::nullopt;
-    const CivilDay base_day = dayOf(parts_.zone.civilAt(*base));
+    const auto named = nextDay(day + kOneDay);
+    if (!named) return std::nullopt;
     const CivilDay belongs = parts_.off_day == OffDayPolicy::Previous
-                                 ? calendar.workdayBefore(base_day)
-                                 : calendar.workdayAfter(base_day);
+                                 ? calendar.workdayBefore(*named)
+                                 : calendar.workdayAfter(*named);
     day = std::max(behind, belongs);
   }
-  return std::nullopt;  // Nothing but holidays for a year.
+  return std::nullopt;  // Nothing but holidays for a year, or a distance that meets no workday.
 }
 
 std::optional<WallTime> Recurrence::firstOn(CivilDay workday, WallTime after) const {
   const WorkCalendar& calendar = *parts_.calendar;
-  CivilDay first = workday;
-  CivilDay last = workday;
-  if (parts_.off_day == OffDayPolicy::Next) {
-    while (!calendar.isWorkday(first - kOneDay)) first -= kOneDay;
-  } else if (parts_.off_day == OffDayPolicy::Previous) {
-    while (!calendar.isWorkday(last + kOneDay)) last += kOneDay;
-  }
+  const std::chrono::days step(parts_.off_day == OffDayPolicy::Previous ? 1 : -1);
+  after = std::max(after, parts_.zone.instantOf(workday) - Micros(1));
+  // No instant is earlier than the next whole second: a look at more days would find none.
+  const WallTime earliest = std::chrono::floor<Seconds>(after) + Seconds(1);
   std::optional<WallTime> best;
-  const auto consider = [&](WallTime instant) {
-    if (instant > after && (!best || instant < *best)) best = instant;
+  for (CivilDay day = workday; !best || *best > earliest; day += step) {
+    if (day != workday && (parts_.off_day == OffDayPolicy::Skip || calendar.isWorkday(day))) break;
+    const auto found = firstMoved(day, workday, after);
+    if (found && (!best || *found < *best)) best = found;
+  }
+  return best;
+}
+
+const CronSchedule* Recurrence::cron() const {
+  const auto* cron = std::get_if<CronSchedule>(&parts_.base);
+  return cron == nullptr || cron->isDistance() ? nullptr : cron;
+}
+
+std::optional<CivilDay> Recurrence::nextDay(CivilDay from) const {
+  if (const CronSchedule* schedule = cron()) return schedule->nextDay(from);
+  const auto base = nextOfBase(parts_.zone.instantOf(from) - Micros(1));
+  return base ? std::optional(dayOf(parts_.zone.civilAt(*base))) : std::nullopt;
+}
+
+std::optional<WallTime> Recurrence::firstMoved(CivilDay day, CivilDay workday,
+                                               WallTime after) const {
+  if (const CronSchedule* schedule = cron()) return schedule->nextOnDay(day, workday, after);
+  if (day == workday) {
+    const auto found = nextOfBase(after);
+    return found && dayOf(parts_.zone.civilAt(*found)) == day ? found : std::nullopt;
+  }
+  const auto movedFrom = [&](WallTime instant) {
+    return parts_.zone.instantOf(workday + (parts_.zone.civilAt(instant) - day));
   };
-  WallTime at = parts_.zone.instantOf(first) - Micros(1);
-  if (first == workday) at = std::max(at, after);  // Its own instants need no move.
-  while (const auto found = nextOfBase(at)) {
-    at = *found;
-    const CivilTime local = parts_.zone.civilAt(at);
-    if (dayOf(local) > last) break;
-    if (dayOf(local) == workday) {
-      consider(at);
-      if (last == workday) break;  // What follows is later.
-      at = std::max(at, parts_.zone.instantOf(workday + kOneDay) - Micros(1));
-    } else {
-      consider(parts_.zone.instantOf(workday + (local - dayOf(local))));
+  // Between two changes of the clock a later time of the day is a later one on the workday as well:
+  // the first that is late enough there is looked for by halves.
+  const WallTime end = parts_.zone.instantOf(day + kOneDay);
+  std::optional<WallTime> best;
+  for (WallTime from = parts_.zone.instantOf(day); from < end;) {
+    const auto change = parts_.zone.nextChange(from);
+    const WallTime until = change && change->at < end ? change->at : end;
+    WallTime low = from;
+    for (WallTime high = until; low < high;) {
+      const WallTime middle = low + (high - low) / 2;
+      if (movedFrom(middle) > after) {
+        high = middle;
+      } else {
+        low = middle + Micros(1);
+      }
     }
+    const auto instant = nextOfBase(low - Micros(1));
+    if (instant && *instant < until) {
+      const WallTime found = movedFrom(*instant);
+      if (!best || found < *best) best = found;
+    }
+    from = until;
   }
   return best;
 }

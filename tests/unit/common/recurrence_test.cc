@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <random>
+#include <set>
+
 #include "common/calendar/misfire.h"
 #include "common/model/task_spec.h"
 
@@ -108,6 +112,160 @@ TEST_F(RecurrenceTest, MovedInstantsKeepTheirOrder) {
   mixed.off_day = OffDayPolicy::Previous;
   EXPECT_EQ(next(mixed, "2026-12-23T10:00:00Z", 2),
             (Times{"2026-12-23T17:00:00+00:00", "2026-12-27T09:00:00+00:00"}));
+}
+
+// What the clock does on an off day is of no meaning for what is moved off it (2027-03-28 and
+// 2027-10-31 are Sundays).
+TEST_F(RecurrenceTest, ChangesOfTheClockCountOnTheDayThatAnInstantIsMovedTo) {
+  const auto berlin = [](const std::string& text, OffDayPolicy off_day,
+                         GapPolicy gap = GapPolicy::RunAfter) {
+    const auto zone = TimeZone::load("Europe/Berlin");
+    Recurrence::Parts parts{.base = CronSchedule(*CronExpression::parse(text), *zone, gap),
+                            .zone = *zone};
+    parts.calendar = std::make_shared<WorkCalendar>();
+    parts.off_day = off_day;
+    return parts;
+  };
+  const std::string thursday = "2027-03-25T12:00:00Z";
+  EXPECT_EQ(next(berlin("30 2 * * *", OffDayPolicy::Next), thursday, 3),
+            (Times{"2027-03-26T02:30:00+01:00", "2027-03-29T02:30:00+02:00",
+                   "2027-03-30T02:30:00+02:00"}));
+  EXPECT_EQ(next(berlin("30 2 * * *", OffDayPolicy::Previous), thursday, 2),
+            (Times{"2027-03-26T02:30:00+01:00", "2027-03-29T02:30:00+02:00"}));
+  EXPECT_EQ(next(berlin("30 2 * * SUN", OffDayPolicy::Next), thursday, 1),
+            (Times{"2027-03-29T02:30:00+02:00"}));
+  EXPECT_EQ(next(berlin("30 2 28 * *", OffDayPolicy::Next, GapPolicy::Skip), thursday, 1),
+            (Times{"2027-03-29T02:30:00+02:00"}));
+  // Moved into a gap, it is what the policy of gaps says. Sundays are worked, the rest is not.
+  auto sundays = berlin("30 2 * * *", OffDayPolicy::Next, GapPolicy::Skip);
+  sundays.calendar = std::make_shared<WorkCalendar>(*WorkCalendar::make({true}, {}, {}));
+  EXPECT_EQ(next(sundays, thursday, 1), (Times{"2027-04-04T02:30:00+02:00"}));
+  sundays.base = CronSchedule(*CronExpression::parse("30 2 * * *"), sundays.zone);
+  EXPECT_EQ(next(sundays, thursday, 2),
+            (Times{"2027-03-28T03:00:00+02:00", "2027-04-04T02:30:00+02:00"}));
+  // What a Saturday evening leaves out runs at midnight and is still of Saturday.
+  const auto nuuk = TimeZone::load("America/Nuuk");
+  Recurrence::Parts evening{.base = CronSchedule(*CronExpression::parse("30 23 * * SAT"), *nuuk),
+                            .zone = *nuuk};
+  evening.calendar = std::make_shared<WorkCalendar>(
+      *WorkCalendar::make({false, false, false, false, false, false, true}, {}, {}));
+  EXPECT_EQ(next(evening, "2027-03-27T12:00:00Z", 2),
+            (Times{"2027-03-28T00:00:00-01:00", "2027-04-03T23:30:00-01:00"}));
+}
+
+// A distance that meets no workday ends, and one of seconds behind a year of holidays is quick.
+TEST_F(RecurrenceTest, WhatNeverMeetsAWorkdayEnds) {
+  Recurrence::Parts weekly{
+      .base = EverySchedule{instant("2026-11-30T06:00:00Z"), Seconds(7 * 86'400)},
+      .zone = TimeZone::utc()};
+  weekly.calendar = std::make_shared<WorkCalendar>(*WorkCalendar::make(
+      {false, false, true}, {}, {day("2026-11-30")}));  // Tuesdays, and one Monday.
+  EXPECT_EQ(next(weekly, "2026-11-29T00:00:00Z", 2), (Times{"2026-11-30T06:00:00+00:00"}));
+  auto cron_never = cron("0 6 * * MON");
+  cron_never.calendar = weekly.calendar;
+  EXPECT_EQ(next(cron_never, "2026-11-30T07:00:00Z", 1), Times{});
+}
+
+TEST_F(RecurrenceTest, SecondsBehindAYearOfHolidaysAreFoundWithoutWalkingThroughThem) {
+  std::vector<CivilDay> holidays;
+  for (CivilDay off = day("2027-01-04"); off < day("2027-12-31"); off += std::chrono::days(1)) {
+    holidays.push_back(off);
+  }
+  const auto calendar = std::make_shared<WorkCalendar>(
+      *WorkCalendar::make({false, true, true, true, true, true, false}, holidays, {}));
+  const auto zone = TimeZone::load("Europe/Berlin");
+  for (const OffDayPolicy off_day : {OffDayPolicy::Next, OffDayPolicy::Previous}) {
+    for (const char* text : {"* * * * * ?", "@every"}) {
+      Recurrence::Parts parts{.base = EverySchedule{instant("2026-01-01T00:00:00Z"), Seconds(7)},
+                              .zone = *zone};
+      if (text[0] == '*') parts.base = CronSchedule(*CronExpression::parse(text), *zone);
+      parts.calendar = calendar;
+      parts.off_day = off_day;
+      // From the last workday before over the gap: the day behind it begins at midnight.
+      const Times found = next(parts, "2027-01-01T22:59:59Z", 1);
+      ASSERT_EQ(found.size(), 1U);
+      EXPECT_EQ(found[0].substr(0, 17), "2027-12-31T00:00:") << found[0];
+      EXPECT_EQ(next(parts, "2027-12-31T08:00:00Z", 500).size(), 500U);
+    }
+  }
+}
+
+// Against a slow oracle: each local minute of each day that the expression names is put onto its
+// workday, and becomes what the clock of that day makes of it.
+TEST_F(RecurrenceTest, MovedInstantsAreThoseOfAMinuteByMinuteOracle) {
+  std::mt19937 random(20'261'130);
+  const auto pick = [&](auto list) { return *(list.begin() + random() % list.size()); };
+  using Texts = std::initializer_list<const char*>;
+  for (int round = 0; round < 60; ++round) {
+    const char* name = pick(Texts{"Europe/Berlin", "America/New_York", "America/Nuuk",
+                                  "Africa/Cairo", "Australia/Lord_Howe", "UTC"});
+    const std::string text =
+        pick(Texts{"30 2 * * *", "15,45 1-3 * * *", "0 0 * * *", "30 23 * * SAT", "59 23 * * SUN",
+                   "*/20 * * * *", "30 2 28-31 * *", "10 0,2,3,23 * * SUN,MON"});
+    const auto zone = TimeZone::load(name);
+    const auto expression = CronExpression::parse(text);
+    ASSERT_TRUE(zone.ok() && expression.ok()) << name << text;
+    const GapPolicy gap = pick(std::initializer_list{GapPolicy::RunAfter, GapPolicy::Skip});
+    const OverlapPolicy overlap = pick(
+        std::initializer_list{OverlapPolicy::First, OverlapPolicy::Second, OverlapPolicy::Both});
+    const OffDayPolicy off_day =
+        pick(std::initializer_list{OffDayPolicy::Skip, OffDayPolicy::Previous, OffDayPolicy::Next});
+    std::array<bool, 7> week{};
+    for (bool& works : week) works = random() % 3 != 0;
+    week[random() % 7] = true;
+    // Around a change of the clock.
+    const auto change =
+        zone->nextChange(instant("2027-01-01T00:00:00Z") + Seconds(86'400 * (random() % 300)));
+    const WallTime center = change ? change->at : instant("2027-03-28T01:00:00Z");
+    const CivilDay middle = std::chrono::floor<std::chrono::days>(zone->civilAt(center));
+    std::vector<CivilDay> holidays;
+    if (random() % 2 == 0) holidays.push_back(middle + std::chrono::days(random() % 3));
+    const auto calendar = std::make_shared<WorkCalendar>(*WorkCalendar::make(week, holidays, {}));
+    Recurrence::Parts parts{.base = CronSchedule(*expression, *zone, gap, overlap), .zone = *zone};
+    parts.calendar = calendar;
+    parts.off_day = off_day;
+
+    std::set<WallTime> expected;
+    for (CivilDay at = middle - std::chrono::days(22); at < middle + std::chrono::days(22);
+         at += std::chrono::days(1)) {
+      CivilDay belongs = at;
+      if (!calendar->isWorkday(at) && off_day == OffDayPolicy::Skip) continue;
+      if (off_day == OffDayPolicy::Previous) belongs = calendar->workdayBefore(at);
+      if (off_day == OffDayPolicy::Next) belongs = calendar->workdayAfter(at);
+      for (int minute = 0; minute < 1'440; ++minute) {
+        const auto of_day = std::chrono::minutes(minute);
+        if (!expression->matches(at + of_day)) continue;
+        const CivilTime local = belongs + of_day;
+        std::set<WallTime> shown;  // When the clock shows that time.
+        const WallTime near =
+            wallFromMicros(std::chrono::duration_cast<Micros>(local.time_since_epoch()).count());
+        for (const Seconds offset : {zone->offsetAt(near - Seconds(2 * 86'400)),
+                                     zone->offsetAt(near + Seconds(2 * 86'400))}) {
+          if (zone->civilAt(near - offset) == local) shown.insert(near - offset);
+        }
+        const bool both = expression->isInterval() || overlap == OverlapPolicy::Both;
+        if (shown.empty()) {
+          if (gap == GapPolicy::RunAfter && !expression->isInterval()) {
+            expected.insert(zone->instantOf(local));
+          }
+        } else if (both) {
+          expected.insert(shown.begin(), shown.end());
+        } else {
+          expected.insert(overlap == OverlapPolicy::Second ? *shown.rbegin() : *shown.begin());
+        }
+      }
+    }
+    const Recurrence recurrence(parts);
+    const WallTime end = center + Seconds(12 * 86'400);
+    WallTime from = center - Seconds(12 * 86'400);
+    for (auto want = expected.upper_bound(from); want != expected.end() && *want < end; ++want) {
+      const auto found = recurrence.next(from);
+      ASSERT_TRUE(found) << name << " " << text << " " << formatRfc3339(*want, *zone);
+      ASSERT_EQ(formatRfc3339(*found, *zone), formatRfc3339(*want, *zone))
+          << name << " " << text << " behind " << formatRfc3339(from, *zone) << " round " << round;
+      from = *found;
+    }
+  }
 }
 
 TEST_F(RecurrenceTest, CalendarsAreChecked) {
