@@ -14,6 +14,10 @@ bool readTime(JsonReader& reader, std::string_view name, WallTime& out) {
   std::string text;
   reader.string(name, text);
   const auto time = parseRfc3339(text);
+  if (time.ok() && *time == WallTime{}) {
+    reader.fail(name, "is the beginning of 1970, which stands for no time; expected a later one");
+    return false;
+  }
   if (time.ok()) {
     out = *time;
     return true;

@@ -428,7 +428,7 @@ Result<WallTime> parseRfc3339(std::string_view text) {
                                          std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
   if (!date.ok() || hour > 23 || minute > 59 || second > 60 || hour < 0 || minute < 0 ||
-      second < 0 || year < 1970) {
+      second < 0) {
     return wrong();
   }
   std::string_view rest = std::string_view(copy).substr(19);
@@ -455,6 +455,12 @@ Result<WallTime> parseRfc3339(std::string_view text) {
   }
   const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   const int64_t seconds = days * 86'400 + hour * 3'600 + minute * 60 + second - offset_minutes * 60;
+  // In any zone it is to have a year of four digits.
+  constexpr int64_t kEnd = 253'370'764'800;  // 9999-01-01.
+  if (seconds < 0 || seconds >= kEnd) {
+    return Error::invalidArgument("\"{}\" is out of range; expected a time from 1970 to 9998",
+                                  truncateUtf8(text, 40));
+  }
   return wallFromMicros(seconds * 1'000'000 + fraction_us);
 }
 

@@ -62,6 +62,18 @@ TEST(Rfc3339Test, WhatIsNotATimeIsRefused) {
   }
 }
 
+TEST(Rfc3339Test, TimesOutOfRangeAreNamedSo) {
+  // Aim: a right form is not called wrong, and every time can be written with a year of four
+  // digits.
+  for (const char* text : {"1969-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "9999-01-01T00:00:00Z",
+                           "9999-12-31T23:59:59Z", "1970-01-01T00:30:00+01:00"}) {
+    const auto read = parseRfc3339(text);
+    ASSERT_FALSE(read.ok()) << text;
+    EXPECT_NE(read.error().message().find("out of range"), std::string::npos) << text;
+  }
+  EXPECT_TRUE(parseRfc3339("9998-12-31T23:59:59Z").ok());
+}
+
 TEST(Rfc3339Test, WhatIsWrittenReadsBack) {
   // Aim: a time from an answer can be sent in a question.
   for (const int64_t us : {0LL, 1LL, 1'700'000'000'000'000LL, 1'700'000'000'250'000LL,
