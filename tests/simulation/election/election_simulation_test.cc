@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/simulation/election/sim_master.h"
+#include "tests/support/number_from_environment.h"
 
 namespace baton::test {
 namespace {
@@ -179,11 +179,6 @@ class ElectionRun {
   uint32_t incarnations_ = 0;
   BootTime chaos_end_{};
 };
-
-uint64_t numberFromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // Under cuts, pauses, crashes, outages and deleted locks the row's owner alone writes, epochs
 // rise, a superseded master notices, and in the end one leads. BATON_SIM_SEED repeats one run,

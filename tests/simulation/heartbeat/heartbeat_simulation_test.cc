@@ -5,6 +5,7 @@
 
 #include "common/base/log.h"
 #include "tests/simulation/heartbeat/heartbeat_run.h"
+#include "tests/support/number_from_environment.h"
 
 namespace baton::test {
 namespace {
@@ -13,11 +14,6 @@ class NoWebhooks final : public master::api::WebhookPort {
  public:
   void send(master::api::Webhook, std::function<void(Status)> done) override { done({}); }
 };
-
-uint64_t numberFromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // BATON_SIM_SEED repeats one run, BATON_SIM_RUNS changes their number, BATON_SIM_LOG shows the
 // story of a run.
