@@ -67,7 +67,7 @@ class Planner {
 
   // False: its schedule can't be followed; the flow keeps its row and is left alone.
   bool read(LiveFlow& flow);
-  bool hasReadEnough() const;  // For one turn.
+  bool turnIsOver() const;  // Enough was read, or enough time has gone by.
   void enter(const LiveFlow& flow);
   void leave(const LiveFlow& flow);
   WallTime nextOf(const LiveFlow& flow) const;  // Zero: none.

@@ -42,8 +42,10 @@ void Planner::setBack(WallTime now) {
   size_t flows = 0;
   WallTime ahead = flows_.dealt_until;
   for (auto& [key, flow] : flows_.flows) {
-    // What was due before it went online is none of its instants.
-    const WallTime to = std::max(now, flow.record.online_since);
+    // What was due before it went online is none of its instants. If that is to come, it went
+    // online under the wrong clock.
+    const bool online_ahead = flow.record.online_since > now + kAheadTolerated;
+    const WallTime to = online_ahead ? now : std::max(now, flow.record.online_since);
     if (flow.record.last_instant <= to + kAheadTolerated) continue;
     ahead = std::max(ahead, flow.record.last_instant);
     setBack(flow, now, to);
@@ -76,6 +78,10 @@ void Planner::setBack(LiveFlow& flow, WallTime now, WallTime to) {
   FlowRecord& record = flow.record;
   const bool follows = record.online && !record.deleted;
   leave(flow);
+  if (record.online_since > to) {
+    record.online_since = to;
+    flow.recurrence.reset();  // A grid may count from there.
+  }
   flow.set_back_from = std::max(flow.set_back_from, record.last_instant);
   record.last_instant = to;
   if (record.missed_until > now) {

@@ -210,6 +210,28 @@ TEST_F(PlannerTest, AClockThatWasAheadSilencesNoSchedule) {
   EXPECT_EQ(count("few", "run"), 14U);
 }
 
+TEST_F(PlannerTest, WhatWentOnlineUnderAClockThatWasAheadGoesOnWithTheRightOne) {
+  apply(yaml("again", "cron: '* * * * *', timezone: UTC"));
+  apply(yaml("other", "cron: '* * * * *', timezone: UTC"));
+  watchUntil("2026-03-02T00:10:30Z");
+  clock_.stepWall(Seconds(11 * 3'600));
+  watch(Seconds(10));
+  setOnline("again", false);
+  setOnline("again", true);
+  apply(yaml("other", "cron: '30 * * * * ?', timezone: UTC"));
+  apply(yaml("new", "cron: '* * * * *', timezone: UTC"));
+  apply(yaml("grid", "every: 30s"));
+  watch(Seconds(5));
+  clock_.stepWall(-Seconds(11 * 3'600));
+  watchUntil("2026-03-02T00:13:20Z");
+  for (const std::string flow : {"again", "new"}) {
+    EXPECT_EQ(fates(flow)["2026-03-02T00:11:00Z"], "run") << flow;
+    EXPECT_EQ(fates(flow)["2026-03-02T00:12:00Z"], "run") << flow;
+  }
+  EXPECT_EQ(fates("other")["2026-03-02T00:12:30Z"], "run");
+  EXPECT_GE(count("grid", "run"), 4U);
+}
+
 TEST_F(PlannerTest, WhatAClockThatWasAheadNeverDealtWithIsMissedAsUsual) {
   // Aim: the stretch in which it was ahead takes nothing from flows that are made in it.
   apply(yaml("old", "cron: '* * * * *', timezone: UTC, misfire: none"));
