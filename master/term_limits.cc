@@ -27,7 +27,7 @@ flow::FlowSurroundings ActiveTerm::flowSurroundings() {
   // What could not be seen in time is not checked: the look may still be under way.
   flow::FlowSurroundings surroundings;
   if (looked) surroundings = *known;
-  surroundings.calendars = flows_.calendars.keys();
+  surroundings.calendars = flows_.calendars.all();
   return surroundings;
 }
 

@@ -279,14 +279,23 @@ class FlowChecker {
     }
   }
 
-  // Days off are left aside: without them it has as many instants, or more.
+  // Where the calendar is not known, days off are left aside: without them a schedule has as many
+  // instants, or more.
   void checkFires() {
     const std::optional<WallTime>& now = reading_.surroundings.now;
     if (!now || !reading_.flow.schedule || reading_.issues.errors() > 0) return;
-    if (recurrenceOf(reading_.flow, *now, nullptr).next(*now)) return;
+    const std::string& calendar = reading_.flow.schedule->calendar;
+    std::shared_ptr<const WorkCalendar> workdays;
+    if (const auto& known = reading_.surroundings.calendars; known && !calendar.empty()) {
+      if (const auto at = known->find(nameKey(calendar)); at != known->end()) workdays = at->second;
+    }
+    const auto fires = [&](auto on) { return recurrenceOf(reading_.flow, *now, on).next(*now); };
+    if (fires(workdays)) return;
+    const bool off = workdays != nullptr && fires(nullptr);
     reading_.issues.warning(
         reading_.schedule_mark, "schedule",
-        fmt::format("never fires: it has no instant behind {}", formatRfc3339(*now)));
+        fmt::format("never fires: it has no instant behind {}{}", formatRfc3339(*now),
+                    off ? fmt::format(" on a workday of calendar {}", calendar) : ""));
   }
 
   const std::vector<size_t>& writersOf(const std::string& key) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,7 +30,8 @@ struct FlowIssue {
 struct FlowSurroundings {
   // Of the groups that are set, in units of weight (none: unlimited); nothing: not known.
   std::optional<std::map<std::string, std::optional<int64_t>>> group_limits = {};
-  std::optional<std::set<std::string>> calendars = {};  // Keys (nameKey).
+  // By key (nameKey); nothing: not known.
+  std::optional<std::map<std::string, std::shared_ptr<const WorkCalendar>>> calendars = {};
   // The sets of labels that runners have, those of the kinds that they carry included.
   std::optional<std::vector<LabelMap>> offered = {};
   // A schedule without an instant behind it is told of.

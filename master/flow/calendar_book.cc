@@ -37,13 +37,13 @@ std::shared_ptr<const WorkCalendar> CalendarBook::days(const std::string& name) 
   return known == nullptr ? nullptr : known->days;
 }
 
-std::set<std::string> CalendarBook::keys() const {
-  std::set<std::string> keys;
+std::map<std::string, std::shared_ptr<const WorkCalendar>> CalendarBook::all() const {
+  std::map<std::string, std::shared_ptr<const WorkCalendar>> all;
   const std::lock_guard lock(mutex_);
   for (const auto& [key, known] : calendars_) {
-    if (known->days != nullptr) keys.insert(key);
+    if (known->days != nullptr) all.emplace(key, known->days);
   }
-  return keys;
+  return all;
 }
 
 }  // namespace baton::master

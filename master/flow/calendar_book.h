@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "common/calendar/work_calendar.h"
@@ -30,7 +29,8 @@ class CalendarBook {
   std::shared_ptr<const WorkCalendar> days(const std::string& name) const;
   // Null: never heard of.
   std::shared_ptr<const KnownCalendar> find(const std::string& name) const;
-  std::set<std::string> keys() const;  // Of those that have days.
+  // Those that have days, by key.
+  std::map<std::string, std::shared_ptr<const WorkCalendar>> all() const;
 
  private:
   mutable std::mutex mutex_;

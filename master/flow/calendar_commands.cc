@@ -89,7 +89,7 @@ Result<api::CalendarApplied> CalendarCommands::apply(Operation& operation,
                                            spec.name, newest, *request.if_version),
                  "version");
   }
-  if (!there && flows_.calendars.keys().size() >= kCalendarsMax) {
+  if (!there && flows_.calendars.all().size() >= kCalendarsMax) {
     return Error::make(ErrorCode::Overloaded, "there are {} calendars, no more are kept",
                        kCalendarsMax);
   }
@@ -113,6 +113,7 @@ Result<api::CalendarApplied> CalendarCommands::apply(Operation& operation,
   operation.changes.calendars.push_back(record);
   for (LiveFlow* flow : followers) {
     if (planner_.replan(*flow)) operation.store(flow->record);
+    events_.onFlowChanged(*flow);  // Who waits for all of its instants waits for others now.
   }
   logInfo("calendar_applied", field("calendar", record.name), field("version", record.version),
           field("flows", followers.size()), field("epoch", context_.epoch()));

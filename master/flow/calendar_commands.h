@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "master/api/flow_ports.h"
+#include "master/flow/event_desk.h"
 #include "master/flow/flow_state.h"
 #include "master/flow/planner.h"
 #include "master/term_context.h"
@@ -19,8 +20,8 @@ api::CalendarView viewOfCalendar(const CalendarRecord& record, const flow::Calen
 class CalendarCommands {
  public:
   // All outlive this.
-  CalendarCommands(TermContext& context, FlowState& flows, Planner& planner)
-      : context_(context), flows_(flows), planner_(planner) {}
+  CalendarCommands(TermContext& context, FlowState& flows, Planner& planner, EventDesk& events)
+      : context_(context), flows_(flows), planner_(planner), events_(events) {}
 
   // `parsed` was read of request.text and nothing is wrong with it. A calendar that means the same
   // as the stored one changes nothing. Errors: Conflict (if_version; field "version"), Overloaded
@@ -50,6 +51,7 @@ class CalendarCommands {
   TermContext& context_;
   FlowState& flows_;
   Planner& planner_;
+  EventDesk& events_;
   bool open_ = false;
 };
 

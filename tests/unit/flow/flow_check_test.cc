@@ -234,6 +234,16 @@ TEST(FlowParserTest, AScheduleThatNeverFiresIsToldOf) {
   EXPECT_EQ(issues("cron: '0 2 * * *', timezone: UTC, end: '2026-11-30T12:00:00Z'"), never);
   EXPECT_EQ(issues("cron: '0 0 2 * * ? 2020', timezone: UTC"), never);
   EXPECT_EQ(issues("cron: '0 2 * * *', timezone: UTC, end: '2026-12-02T00:00:00Z'"), "");
+  // With a calendar that is known its days off count (2026-12-05 is a Saturday).
+  const std::string on_days = "timezone: UTC, calendar: de, ";
+  EXPECT_EQ(issues(on_days + "cron: '0 2 * * SAT'"), "");
+  today.calendars = {{"de", std::make_shared<const WorkCalendar>()}};
+  const std::string never_there =
+      never.substr(0, never.size() - 1) + " on a workday of calendar de\n";
+  EXPECT_EQ(issues(on_days + "cron: '0 2 * * SAT'"), never_there);
+  EXPECT_EQ(issues(on_days + "every: 7d, start: '2026-12-05T02:00:00Z'"), never_there);
+  EXPECT_EQ(issues(on_days + "at: '2026-12-05T02:00:00Z'"), never_there);
+  EXPECT_EQ(issues(on_days + "cron: '0 2 * * SAT', off_day: next"), "");
   EXPECT_EQ(issues("at: '2026-11-30T12:00:01Z'"), "");
   EXPECT_EQ(issues("every: 1h"), "");
 }
@@ -347,7 +357,7 @@ TEST(FlowParserTest, WhatIsNamedAndNotThereIsToldOnce) {
 TEST(FlowParserTest, SurroundingsAreCompared) {
   FlowSurroundings known;
   known.group_limits = {{"g", 2}, {"closed", 0}, {"free", std::nullopt}};
-  known.calendars = {"de"};
+  known.calendars = {{"de", std::make_shared<const WorkCalendar>()}};
   const std::string schedule = "schedule: {cron: '0 2 * * *', timezone: UTC, calendar: ";
   EXPECT_NE(
       issuesOf(withTask(kRun + "group: g\nweight: 4\n"), known)

@@ -59,6 +59,20 @@ TEST_F(CalendarCommandsTest, FlowsFollowTheirCalendar) {
   EXPECT_EQ(fates("f"), expected);
 }
 
+// Who waits for all runs of a flow waits for those of the days as they are by then.
+TEST_F(CalendarCommandsTest, WaitsForAllInstantsFollowTheNewDays) {
+  put("{calendar: De, adjusted_workdays: [2026-03-07]}");  // A Saturday.
+  apply(yaml("src", kDailyOffDays));
+  watchUntil("2026-03-07T01:00:00Z", Seconds(600));
+  apply("{flow: w, tasks: {e: {event: {flow: src, window: {last_3_days: all}}}}}", false);
+  const RunId run = trigger("w", {.plan_time = instant("2026-03-08T12:00:00Z")}).state.id;
+  EXPECT_EQ(nodeStatus(run, "e"), TaskStatus::Running);
+  EXPECT_NE(rig_->events.whyWaiting(node(run, "e").state.id).find("2026-03-07T02:00"),
+            std::string::npos);
+  put("{calendar: De}");
+  EXPECT_EQ(runStatus(run), RunStatus::Finished);
+}
+
 // A change moves the next instants of the flows that follow it, in the operation of the change;
 // a day of the past that becomes a workday is not made up for.
 TEST_F(CalendarCommandsTest, AChangePlansItsFlowsAnew) {
