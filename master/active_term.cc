@@ -91,7 +91,7 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
       planner_(context_, flows_, runs_, reads_),
       flow_commands_(context_, flows_, runs_, planner_, events_, run_ids_, reads_,
                      commands_.recentKeys()),
-      calendar_commands_(context_, flows_, planner_),
+      calendar_commands_(context_, flows_, planner_, events_),
       run_orders_(context_, flows_, runs_, engine_, reads_),
       host_commands_(context_, registry_, desk_) {
   publisher_.subscribe(environment_.metrics);
@@ -109,6 +109,7 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
   });
   watchdog_.setOnWallClockStep([this] {
     limits_.onWallClockStep();
+    runs_.onWallClockStep();
     planner_.onWallClockStep();
   });
   engine_.setOnStopAsked([this](Operation& operation, const LiveTask& task) {

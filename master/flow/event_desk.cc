@@ -196,7 +196,9 @@ void EventDesk::onNodeEnded(Operation& operation, const LiveRun& run, const Node
   const std::string& task = run.version->spec.tasks[end.node].name;
   tellWaits(operation, Kind::Task, key, task, run.record.plan_time);
   if (end.status != TaskStatus::Finished) return;
-  fire(operation, firedByEnd(key, task), fmt::format("task:{}:{}", end.task, end.attempt),
+  // Not every kind counts attempts, and each end begins a run.
+  fire(operation, firedByEnd(key, task),
+       fmt::format("task:{}:{}:{}", end.task, end.attempt, run.record.state.reruns),
        run.record.plan_time, {});
 }
 

@@ -26,17 +26,25 @@ struct LiveRun {
   std::shared_ptr<const FlowVersion> version;
   // From here on empty while the run has not begun.
   std::optional<RunProgress> progress;
-  bool looked_back = false;                   // Its prev_success is known.
-  std::vector<TaskId> tasks;                  // By node; 0: none.
-  flow::ParamMap params;                      // Of the start.
-  flow::OutputMap outputs;                    // Of tasks that ended well.
-  size_t spec_bytes = 0;                      // Of the specifications made in this term.
-  uint32_t timer_generation = 0;              // Timers of older generations are void.
+  bool looked_back = false;          // Its prev_success is known.
+  std::vector<TaskId> tasks;         // By node; 0: none.
+  flow::ParamMap params;             // Of the start.
+  flow::OutputMap outputs;           // Of tasks that ended well.
+  std::vector<uint32_t> spec_bytes;  // By node: of its specification, if made in this term.
+  size_t spec_bytes_all = 0;         // Their sum.
+  uint32_t timeout_generation = 0;   // Timers of older generations are void.
+  uint32_t deadline_generation = 0;  // The same for those of the deadline.
   std::vector<RunProgress::Reached> reached;  // By node; while recovery reads.
   // Of a run that recovery read: what follows from how its tasks stood, still to be done.
   std::optional<RunEffects> owed;
   // The run at the top of the tree that it is a part of; 0: it is a part of none.
   RunId root = 0;
+
+  // Room for what is kept by node.
+  void makeNodes() {
+    tasks.resize(version->spec.tasks.size());
+    spec_bytes.resize(tasks.size());
+  }
 };
 
 // What the runs of one tree that have not ended take up, its root left out.

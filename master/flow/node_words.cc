@@ -99,6 +99,16 @@ FailureReason failureReasonOf(SkipReason reason) {
   return FailureReason::None;
 }
 
+std::map<std::string, std::string> readOutputs(const std::string& text) {
+  std::map<std::string, std::string> outputs;
+  const auto json = text.empty() ? Result<Json>(Json::object()) : parseJson(text);
+  if (!json.ok()) return outputs;
+  for (const auto& [key, value] : json->items()) {
+    if (value.is_string()) outputs[key] = value.get<std::string>();
+  }
+  return outputs;
+}
+
 std::string skipText(const LiveRun& run, NodeIndex node) {
   const SkipReason reason = run.progress->skipReason(node);
   if (reason == SkipReason::Disabled) return "disabled by the definition";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "master/flow/flow_state.h"
@@ -12,6 +13,9 @@ namespace baton::master {
 NodeState nodeStateOf(TaskStatus status, bool ignore_failure);
 SkipReason skipReasonOf(FailureReason reason);
 FailureReason failureReasonOf(SkipReason reason);
+
+// Outputs as they are stored; what is no text is left out.
+std::map<std::string, std::string> readOutputs(const std::string& text);
 
 // Why a skipped node was skipped: "load ended FAILED".
 std::string skipText(const LiveRun& run, NodeIndex node);

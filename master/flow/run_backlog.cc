@@ -1,6 +1,5 @@
 // What is too much for one event of the dispatcher: it is done a part at a time, so that heartbeats
-// and everybody else get their turn in between, however much a definition asks for at once. And how
-// much that may be.
+// and everybody else get their turn in between, however much a definition asks for at once.
 #include <algorithm>
 
 #include "master/flow/run_turn.h"
@@ -82,48 +81,6 @@ void RunEngine::doStep(Operation& operation, const Step& step) {
     case Step::What::CarryOn:
       return carryOn(operation, *run);
   }
-}
-
-// ------------------------------------------------------------------------------------- trees
-
-std::string RunEngine::whyNoRoomInTree(const LiveRun& parent, const flow::FlowSpec& part,
-                                       size_t param_bytes) const {
-  const RunId root = parent.root != 0 ? parent.root : parent.record.state.id;
-  const auto found = flows_.trees.find(root);
-  const TreeSize size = found == flows_.trees.end() ? TreeSize{} : found->second;
-  const size_t tasks_max = context_.options.tree_tasks_max;
-  const size_t bytes_max = context_.options.tree_param_bytes_max;
-  if (size.tasks + part.tasks.size() > tasks_max) {
-    return fmt::format(
-        "the sub-flows of run {} that have not ended have {} tasks, {} has {} more; "
-        "all of a run together may have {}",
-        root, size.tasks, part.name, part.tasks.size(), tasks_max);
-  }
-  if (size.param_bytes + param_bytes > bytes_max) {
-    return fmt::format(
-        "the sub-flows of run {} that have not ended have {} bytes of parameters, "
-        "this one has {} more; all of a run together may have {}",
-        root, size.param_bytes, param_bytes, bytes_max);
-  }
-  return {};
-}
-
-void RunEngine::enterTree(LiveRun& run) {
-  const LiveRun* parent = flows_.findRun(run.record.parent_run);
-  if (parent == nullptr) return;
-  run.root = parent->root != 0 ? parent->root : parent->record.state.id;
-  TreeSize& size = flows_.trees[run.root];
-  size.tasks += run.version->spec.tasks.size();
-  size.param_bytes += run.record.params.size();
-}
-
-void RunEngine::leaveTree(const LiveRun& run) {
-  if (run.root == 0) return;
-  const auto tree = flows_.trees.find(run.root);
-  CHECK(tree != flows_.trees.end());
-  tree->second.tasks -= run.version->spec.tasks.size();
-  tree->second.param_bytes -= run.record.params.size();
-  if (tree->second.tasks == 0) flows_.trees.erase(tree);
 }
 
 }  // namespace baton::master

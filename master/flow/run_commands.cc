@@ -139,7 +139,7 @@ Status RunEngine::rerun(Operation& operation, LiveRun& run, const std::vector<bo
     return {};
   }
   RunProgress after(*run.progress);
-  (void)after.rerun(again);
+  (void)after.rerun(withUnbegun(run, again));
   const flow::FlowSpec& spec = run.version->spec;
   std::optional<NodeIndex> idle;  // One that would be skipped again.
   bool any = false;
@@ -186,7 +186,7 @@ void RunEngine::runAgain(Operation& operation, LiveRun& run, const std::vector<b
     // The run may have got another one since.
     tasks_.setPriority(operation, **live, spec.priority.value_or(state.priority));
   }
-  const RunEffects effects = run.progress->rerun(again);
+  const RunEffects effects = recount(operation, run, again);
   ++state.reruns;
   state.reason = RunReason::None;
   state.reason_text.clear();
@@ -223,7 +223,7 @@ Status RunEngine::forceSuccess(Operation& operation, LiveRun& run, NodeIndex nod
   }
   RunProgress after(*run.progress);
   after.amend(node, NodeState::Succeeded);
-  (void)after.rerun(again);
+  (void)after.rerun(withUnbegun(run, again));
   bool any = false;
   for (NodeIndex i = 0; i < again.size(); ++i) {
     again[i] = again[i] && !hasEnded(after.state(i));
@@ -242,24 +242,61 @@ Status RunEngine::forceSuccess(Operation& operation, LiveRun& run, NodeIndex nod
                        .run = run.record.state.id,
                        .node = node,
                        .attempt = row->second.state.attempt});
-  run.outputs[run.version->spec.tasks[node].name] = {};
+  run.outputs[run.version->spec.tasks[node].name] = readOutputs(row->second.outputs);
   run.progress->amend(node, NodeState::Succeeded);
   if (any) {
     runAgain(operation, run, again, ended, false, read_at, Again::GoOn);
     return {};
   }
-  (void)run.progress->rerun(again);  // Counts the failure no more.
+  const RunEffects effects = recount(operation, run, again);  // Counts the failure no more.
   RunState& state = run.record.state;
   if (!isTerminal(state.status)) {
     // Another task may have failed; its words come with the end.
     state.reason_text.clear();
     operation.store(state, run.record.flow);
+    apply(operation, run, effects);
     return {};
+  }
+  amendEnd(operation, run);
+  return {};
+}
+
+void RunEngine::amendEnd(Operation& operation, LiveRun& run) {
+  RunState& state = run.record.state;
+  const RunEnd end = run.progress->end();
+  // What was asked of it, by hand or by its time limit, stays the reason unless all is well now.
+  const bool asked = state.reason != RunReason::None && state.reason != RunReason::TaskFailed;
+  const RunStatus as = end == RunEnd::Finished ? RunStatus::Finished
+                       : asked                 ? state.status
+                       : end == RunEnd::Failed ? RunStatus::Failed
+                                               : RunStatus::Terminated;
+  if (as == state.status) {
+    // It ended so before: nobody is told of it once more, and nothing begins because of it.
+    if (!asked) state.reason_text = end == RunEnd::Finished ? "" : whyNotFinished(run);
+    return operation.store(state, run.record.flow);
   }
   state.reason = RunReason::None;
   state.reason_text.clear();
+  ++state.reruns;  // It ends anew: what is told of it is another end, and may begin another run.
   ended_.push_back({.run = state.id});
-  return {};
+}
+
+std::vector<bool> RunEngine::withUnbegun(const LiveRun& run, std::vector<bool> again) const {
+  for (NodeIndex node = 0; node < again.size(); ++node) {
+    if (run.progress->state(node) != NodeState::Ready) continue;
+    const LiveTask* task = taskOf(run, node);
+    if (task != nullptr && task->state.status == TaskStatus::Created) again[node] = true;
+  }
+  return again;
+}
+
+RunEffects RunEngine::recount(Operation& operation, LiveRun& run, const std::vector<bool>& again) {
+  const std::vector<bool> all = withUnbegun(run, again);
+  for (NodeIndex node = 0; node < all.size(); ++node) {
+    LiveTask* task = all[node] && !again[node] ? taskOf(run, node) : nullptr;
+    if (task != nullptr) tasks_.holdBack(operation, *task);
+  }
+  return run.progress->rerun(all);
 }
 
 Result<LiveRun*> RunEngine::revive(const RunRecord& record,
@@ -268,13 +305,9 @@ Result<LiveRun*> RunEngine::revive(const RunRecord& record,
   if (flows_.findRun(record.state.id) != nullptr) {
     return Error::make(ErrorCode::Busy, "run {} changed while it was read", record.state.id);
   }
-  // Its parent heard of its end; the task may be another run by now, and that stays its run.
-  const auto link = flows_.sub_runs.find(record.parent_task);
-  const RunId successor = link == flows_.sub_runs.end() ? 0 : link->second;
+  // Its parent heard of its end, and hears no more of it.
   RETURN_IF_ERROR(adopt(record, std::move(version)));
   LiveRun& run = *flows_.findRun(record.state.id);
-  flows_.sub_runs.erase(record.parent_task);
-  if (successor != 0) flows_.sub_runs[record.parent_task] = successor;
   for (const TaskRecord& task : tasks) {
     const Status adopted = adoptTask(task);
     if (adopted.ok()) continue;

@@ -12,9 +12,6 @@ namespace baton::master {
 namespace {
 
 constexpr size_t kRunTextBytesMax = 4'096;
-constexpr int kSubFlowDepthMax = 10;
-// Texts that are read, resolved or written cost a turn as much as a row for each so many bytes.
-constexpr size_t kBytesPerUnit = 256;
 
 // How a run ends whose end was asked for, if not all of its tasks had ended well by then.
 RunStatus statusOf(RunReason asked) {
@@ -29,12 +26,6 @@ std::string paramsText(const flow::ParamMap& params) {
     json[name] = value ? Json(*value) : Json(nullptr);
   }
   return dumpJson(json);
-}
-
-size_t bytesOf(const flow::ParamMap& params) {
-  size_t bytes = 0;
-  for (const auto& [name, value] : params) bytes += name.size() + (value ? value->size() : 0);
-  return bytes;
 }
 
 // The task's policy with what it counts against. Equal for all runs of a flow, so that they share
@@ -188,7 +179,7 @@ void RunEngine::begin(Operation& operation, LiveRun& run) {
   if (run.progress) return letReadyGo(operation, run);  // Tasks of it run again.
   run.progress.emplace(run.version->graph);
   const flow::FlowSpec& spec = run.version->spec;
-  run.tasks.resize(spec.tasks.size());
+  run.makeNodes();
   for (NodeIndex i = 0; i < spec.tasks.size(); ++i) {
     const flow::TaskNode& node = spec.tasks[i];
     const LiveTask& task =
@@ -250,7 +241,7 @@ void RunEngine::letGo(Operation& operation, LiveRun& run, NodeIndex node) {
   }
   if (task->part->no_runner) return tasks_.letGo(operation, *task, {});
   // Not even resolved: all tasks of the run may stand here in one turn.
-  if (const Status room = takeRoom(run, {}); !room.ok()) {
+  if (const Status room = roomOf(run); !room.ok()) {
     return tasks_.failSpec(operation, *task, room.error().message());
   }
   const auto resolved = flow::resolveTask(spec, context);
@@ -260,17 +251,24 @@ void RunEngine::letGo(Operation& operation, LiveRun& run, NodeIndex node) {
     return tasks_.failSpec(operation, *task, submission.error().told());
   }
   const std::string text = dumpJson(runPartToJson(*submission));
-  if (const Status room = takeRoom(run, text); !room.ok()) {
+  if (const Status room = takeRoom(run, node, text); !room.ok()) {
     return tasks_.failSpec(operation, *task, room.error().message());
   }
   spend(text.size() / kBytesPerUnit);
   tasks_.letGo(operation, *task, text);
 }
 
-Status RunEngine::takeRoom(LiveRun& run, const std::string& text) const {
+Status RunEngine::takeRoom(LiveRun& run, NodeIndex node, const std::string& text) const {
   RETURN_IF_ERROR(dao::checkSpecFits(text, context_.writer.rowBytesMax()));
-  run.spec_bytes += text.size();
-  if (run.spec_bytes <= flow::kRunBytesMax) return {};
+  // Behind a pause, or when it runs again, its text takes the place of the one before.
+  run.spec_bytes_all -= run.spec_bytes[node];
+  run.spec_bytes[node] = static_cast<uint32_t>(text.size());
+  run.spec_bytes_all += text.size();
+  return roomOf(run);
+}
+
+Status RunEngine::roomOf(const LiveRun& run) {
+  if (run.spec_bytes_all <= flow::kRunBytesMax) return {};
   return Error::make(ErrorCode::TooLarge,
                      "the specifications of the tasks of this run come to over {} MB",
                      flow::kRunBytesMax / 1'048'576);
@@ -301,7 +299,8 @@ void RunEngine::carry(Operation& operation, LiveRun& run, LiveTask& task, bool a
     return tasks_.done(operation, task, FailureReason::BadSpec, resolved.error().told());
   }
   if (spec.kind == "flow" && !again) {
-    if (const Status room = takeRoom(run, paramsText(resolved->params)); !room.ok()) {
+    const std::string params = paramsText(resolved->params);
+    if (const Status room = takeRoom(run, task.part->node, params); !room.ok()) {
       return tasks_.failSpec(operation, task, "params: " + room.error().message());
     }
   }
@@ -311,43 +310,6 @@ void RunEngine::carry(Operation& operation, LiveRun& run, LiveTask& task, bool a
     return events_.wait(operation, task, resolved->event, run.record.plan_time, run.version->zone);
   }
   startSubFlow(operation, run, task, *resolved);
-}
-
-void RunEngine::startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,
-                             const flow::TaskNode& resolved) {
-  const std::string key = nameKey(resolved.flow);
-  LiveFlow* flow = flows_.findFlow(key);
-  const size_t read_before = flows_.bytes_read;
-  if (flow == nullptr || flows_.newestOf(*flow) == nullptr) {
-    return tasks_.done(operation, task, FailureReason::SubFlowFailed,
-                       fmt::format("there is no flow {}", resolved.flow));
-  }
-  const size_t param_bytes = bytesOf(resolved.params);
-  spend((flows_.bytes_read - read_before + param_bytes) / kBytesPerUnit);
-  int depth = 1;
-  for (const LiveRun* above = &run; above != nullptr && depth <= kSubFlowDepthMax;
-       above = flows_.findRun(above->record.parent_run)) {
-    ++depth;
-  }
-  if (depth > kSubFlowDepthMax) {
-    return tasks_.done(
-        operation, task, FailureReason::SubFlowFailed,
-        fmt::format("flows lie within each other more than {} deep", kSubFlowDepthMax));
-  }
-  const std::string no_room = whyNoRoomInTree(run, flow->newest->spec, param_bytes);
-  if (!no_room.empty()) {
-    return tasks_.done(operation, task, FailureReason::SubFlowFailed, no_room);
-  }
-  const TaskId id = task.state.id;
-  add(operation, {.flow = key,
-                  .trigger = RunTrigger::SubFlow,
-                  .trigger_key = fmt::format("{}/{}", id, task.state.attempt),
-                  .plan_time = run.record.plan_time,
-                  .params = resolved.params,
-                  .priority = task.state.priority,
-                  .parent_run = run.record.state.id,
-                  .parent_task = id,
-                  .principal = run.record.principal});
 }
 
 void RunEngine::onNodeEnded(Operation& operation, NodeEnd end) {
@@ -456,34 +418,6 @@ void RunEngine::finish(Operation& operation, LiveRun& run, RunStatus status) {
   const RunRecord record = std::move(run.record);
   flows_.runs.erase(record.state.id);
   tellParent(operation, record);
-}
-
-void RunEngine::tellParent(Operation& operation, const RunRecord& record) {
-  if (record.parent_task == 0) return;
-  const auto link = flows_.sub_runs.find(record.parent_task);
-  if (link == flows_.sub_runs.end() || link->second != record.state.id) return;  // It ran again.
-  flows_.sub_runs.erase(link);
-  LiveTask* task = context_.live.findTask(record.parent_task);
-  if (task == nullptr || task->attempt) return;
-  if (record.state.status == RunStatus::Finished) {
-    return tasks_.done(operation, *task, FailureReason::None, {});
-  }
-  if (task->state.status == TaskStatus::Terminating) return tasks_.stopped(operation, *task);
-  tasks_.done(operation, *task, FailureReason::SubFlowFailed,
-              fmt::format("run {} of {} ended {}{}{}", record.state.id, record.flow,
-                          toString(record.state.status),
-                          record.state.reason_text.empty() ? "" : ": ", record.state.reason_text));
-}
-
-void RunEngine::onNodeStopAsked(Operation& operation, LiveTask& task) {
-  const Turn turn(*this, operation);
-  const auto link = flows_.sub_runs.find(task.state.id);
-  LiveRun* sub_run = link == flows_.sub_runs.end() ? nullptr : flows_.findRun(link->second);
-  if (sub_run == nullptr) return tasks_.stopped(operation, task);
-  const Status asked = stop(
-      operation, *sub_run, RunReason::StopAsked,
-      fmt::format("task {} of run {}, which it is, was stopped", task.state.id, task.part->run));
-  if (!asked.ok()) logWarn("run_not_stopped", field("error", asked.error().message()));
 }
 
 }  // namespace baton::master

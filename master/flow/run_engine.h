@@ -67,6 +67,8 @@ class RunEngine final : public RunListener {
   void carryOn();
   // Nothing that was left for a later turn is done any more.
   void close() { open_ = false; }
+  // Deadlines are times of day.
+  void onWallClockStep();
 
   // --- commands ----------------------------------------------------------------------------
   // Errors of all: Conflict (the state; named). `why` is stored: the next master ends it too;
@@ -128,16 +130,25 @@ class RunEngine final : public RunListener {
   // each row or so.
   bool hasRoom();
   void spend(size_t units);
+  // Texts that are read, resolved or written cost a turn as much as a row for each so many bytes.
+  static constexpr size_t kBytesPerUnit = 256;
   // What it costs to resolve the texts of a node, most of all the parameters.
   static size_t resolvingCost(const LiveRun& run, NodeIndex node);
   void leaveForLater(const Step& step);
   void workOff();
   void doStep(Operation& operation, const Step& step);
+  // --- sub-flows (run_sub_flows.cc) ---
   // Empty: the tree of `parent` has room for such a part; else the limit, in words.
   std::string whyNoRoomInTree(const LiveRun& parent, const flow::FlowSpec& part,
                               size_t param_bytes) const;
   void enterTree(LiveRun& run);
   void leaveTree(const LiveRun& run);
+  // Trigger key of the run that a task is, in the pass in which it now is.
+  static std::string subRunKey(const TaskState& task);
+  void linkToParent(const LiveRun& run);  // Of a run that recovery read, if it is the task's.
+  void startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,
+                    const flow::TaskNode& resolved);
+  void tellParent(Operation& operation, const RunRecord& record);
 
   RunRecord add(Operation& operation, const RunStart& what);
   void refill(IdAllocator& ids);
@@ -172,12 +183,11 @@ class RunEngine final : public RunListener {
   void apply(Operation& operation, LiveRun& run, const RunEffects& effects);
   void letReadyGo(Operation& operation, LiveRun& run);
   void letGo(Operation& operation, LiveRun& run, NodeIndex node);
-  // Whether a specification may be stored: its row, and flow::kRunBytesMax of the run.
-  Status takeRoom(LiveRun& run, const std::string& text) const;
+  // Whether the specification of a node may be stored: its row, and flow::kRunBytesMax of the run.
+  Status takeRoom(LiveRun& run, NodeIndex node, const std::string& text) const;
+  static Status roomOf(const LiveRun& run);  // Whether all that is stored so far had room.
   // A kind without a runner begins, or is taken up again after a takeover.
   void carry(Operation& operation, LiveRun& run, LiveTask& task, bool again);
-  void startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,
-                    const flow::TaskNode& resolved);
   void endTasks(Operation& operation, LiveRun& run);
   // What recovery found is owed to the run; nothing if that is done.
   void carryOn(Operation& operation, LiveRun& run);
@@ -185,15 +195,22 @@ class RunEngine final : public RunListener {
   void settle(Operation& operation, LiveRun& run);
   // The run is terminal: its row, its place, who waits for it. It is gone afterwards.
   void finish(Operation& operation, LiveRun& run, RunStatus status);
-  void tellParent(Operation& operation, const RunRecord& record);
   // The marked nodes that have ended begin a new pass (their definition may hold them), or go on in
   // the one that a failure cut short.
   enum class Again : uint8_t { NewPass, GoOn };
+  // With `again` what has not begun though its turn had come: what its needs say may be otherwise
+  // now. The next master, who knows of a task only whether it has begun, would say the same.
+  std::vector<bool> withUnbegun(const LiveRun& run, std::vector<bool> again) const;
+  RunEffects recount(Operation& operation, LiveRun& run, const std::vector<bool>& again);
   void runAgain(Operation& operation, LiveRun& run, const std::vector<bool>& again,
                 const std::map<NodeIndex, TaskRecord>& ended, bool force, BootTime read_at,
                 Again how);
+  // Of an ended run whose tasks were declared to have ended otherwise.
+  void amendEnd(Operation& operation, LiveRun& run);
   void armTimers(LiveRun& run);
-  void onTimer(RunId id, uint32_t generation);
+  void armDeadline(LiveRun& run);
+  void onTimeout(RunId id, uint32_t generation);
+  void onDeadline(RunId id, uint32_t generation);
 
   LiveTask* taskOf(const LiveRun& run, NodeIndex node) const;
   LiveFlow& flowOf(const LiveRun& run);

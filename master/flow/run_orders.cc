@@ -157,6 +157,8 @@ void RunOrders::decide(const Asked& asked, const Rows& rows, int tries) {
           field("task", asked.task), field("principal", order.request.principal),
           field("epoch", context_.epoch()));
   Outcome outcome = outcomeOf(asked, rows, operation);
+  // One that ended came back for the order, and nothing of it runs again.
+  if (revived && isTerminal(outcome.run.state.status)) runs_.drop(order.id);
   audit.setAfter(asked.task != 0 ? auditFacts(outcome.task) : auditFacts(outcome.run.state));
   audit.putInto(operation, ran);
   operation.then([done = asked.done, outcome = std::move(outcome)] { done(outcome); });

@@ -130,6 +130,11 @@ void RunEngine::waitAgain(Operation& operation, LiveRun& run) {
   state.started_at = {};  // Its time limit begins again.
   state.late = false;
   operation.store(state, run.record.flow);
+  // While a backfill is under way, one of its runs is a part of it, also the second time.
+  const auto backfill = flows_.backfills.find(run.record.backfill);
+  if (run.record.backfill != 0 && backfill != flows_.backfills.end()) {
+    backfill->second.offered.insert(state.id);
+  }
   if (run.record.parent_run != 0) return begin(operation, run);
   enqueue(run);
   freed_.insert(nameKey(run.record.flow));

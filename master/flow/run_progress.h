@@ -69,8 +69,9 @@ class RunProgress {
   RunEffects rerun(const std::vector<bool>& again);
   // What ended is declared to have ended otherwise; rerun() then decides about what is behind.
   void amend(NodeIndex node, NodeState end);
-  // Instead of start(): how far the run was when somebody else carried it. A node that has not
-  // ended is Waiting, whether it had begun or not; all that may start or has are in the effects.
+  // Instead of start(): how far the run was when somebody else carried it. Ready is a node that had
+  // begun: it goes on whatever has become of its needs meanwhile. One that had not is Waiting; what
+  // its needs say of it is in the effects.
   struct Reached {
     NodeState state = NodeState::Waiting;
     SkipReason reason = SkipReason::None;

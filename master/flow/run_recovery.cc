@@ -26,16 +26,6 @@ Result<flow::ParamMap> readParams(const std::string& text) {
   return params;
 }
 
-std::map<std::string, std::string> readOutputs(const std::string& text) {
-  std::map<std::string, std::string> outputs;
-  const auto json = text.empty() ? Result<Json>(Json::object()) : parseJson(text);
-  if (!json.ok()) return outputs;
-  for (const auto& [key, value] : json->items()) {
-    if (value.is_string()) outputs[key] = value.get<std::string>();
-  }
-  return outputs;
-}
-
 }  // namespace
 
 Status RunEngine::adopt(const RunRecord& record, std::shared_ptr<const FlowVersion> version) {
@@ -48,7 +38,6 @@ Status RunEngine::adopt(const RunRecord& record, std::shared_ptr<const FlowVersi
   }
   run.params = std::move(*params);
   run.reached.resize(run.version->spec.tasks.size());
-  if (record.parent_task != 0) flows_.sub_runs[record.parent_task] = record.state.id;
   flows_.runs.emplace(record.state.id, std::move(run));
   return {};
 }
@@ -61,7 +50,7 @@ Status RunEngine::adoptTask(const TaskRecord& row) {
                        row.run_id, row.name);
   }
   const flow::TaskNode& spec = run->version->spec.tasks[*node];
-  if (run->tasks.empty()) run->tasks.resize(run->reached.size());
+  if (run->tasks.empty()) run->makeNodes();
   run->tasks[*node] = row.state.id;
   if (isTerminal(row.state.status)) {
     run->reached[*node] = {nodeStateOf(row.state.status, row.state.ignored),
@@ -76,6 +65,8 @@ Status RunEngine::adoptTask(const TaskRecord& row) {
     return Error::make(ErrorCode::Corrupt, "task {} of run {} is {} and not live", row.state.id,
                        row.run_id, toString(row.state.status));
   }
+  // What it needs may run again by now, or have ended otherwise: what has begun goes on.
+  if (row.state.status != TaskStatus::Created) run->reached[*node].state = NodeState::Ready;
   auto part = std::make_unique<NodePart>();
   part->run = row.run_id;
   part->node = *node;
@@ -95,6 +86,7 @@ void RunEngine::endAdoption() {
   for (const RunId id : ids) {
     LiveRun& run = *flows_.findRun(id);
     enterTree(run);
+    linkToParent(run);
     run.owed.emplace();
     if (run.tasks.empty()) continue;
     run.progress.emplace(run.version->graph);
@@ -114,13 +106,17 @@ void RunEngine::carryOn() {
     const RunRecord& record = run.record;
     const auto backfill = flows_.backfills.find(record.backfill);
     const bool of_backfill = record.backfill != 0 && backfill != flows_.backfills.end();
-    if (record.state.status != RunStatus::Waiting) {
-      if (record.parent_run == 0) flowOf(run).running.insert(id);
-      if (of_backfill) backfill->second.offered.insert(id);
-    } else if (of_backfill && record.state.reruns == 0) {
+    const bool waits = record.state.status == RunStatus::Waiting;
+    if (of_backfill && waits && record.state.reruns == 0) {
       backfill->second.rest.push_back(id);
-    } else if (record.parent_run == 0) {
+      continue;
+    }
+    if (of_backfill) backfill->second.offered.insert(id);
+    if (record.parent_run != 0) continue;
+    if (waits) {
       enqueue(run);
+    } else {
+      flowOf(run).running.insert(id);
     }
   }
   for (auto& [id, backfill] : flows_.backfills) offer(backfill);
@@ -147,7 +143,8 @@ void RunEngine::carryOn(Operation& operation, LiveRun& run) {
     if (run.record.parent_run != 0) begin(operation, run);
     return;
   }
-  for (const NodeIndex node : effects.ready) {
+  for (NodeIndex node = 0; node < run.tasks.size(); ++node) {
+    if (run.progress->state(node) != NodeState::Ready) continue;
     if (LiveTask* task = taskOf(run, node)) carryAgain(operation, run, *task);
   }
   if (status == RunStatus::Terminating) {
@@ -175,45 +172,59 @@ void RunEngine::carryAgain(Operation& operation, LiveRun& run, LiveTask& task) {
 // ----------------------------------------------------------------------------------- time
 
 void RunEngine::armTimers(LiveRun& run) {
-  ++run.timer_generation;
   const RunState& state = run.record.state;
-  const WallTime wall = context_.clock.wallNow();
-  const BootTime now = context_.clock.bootNow();
-  const auto call = [&, id = state.id, generation = run.timer_generation](Micros wait) {
-    context_.dispatcher.callAt(now + wait, [this, id, generation] { onTimer(id, generation); });
-  };
+  const uint32_t generation = ++run.timeout_generation;
   const Micros timeout = run.version->spec.timeout;
   if (timeout.count() > 0 && state.started_at != WallTime{}) {
-    call(std::clamp<Micros>(state.started_at + timeout - wall, Micros(0), timeout));
+    // From here on by the clock that nobody sets.
+    const Micros left = std::clamp<Micros>(state.started_at + timeout - context_.clock.wallNow(),
+                                           Micros(0), timeout);
+    context_.dispatcher.callAt(context_.clock.bootNow() + left,
+                               [this, id = state.id, generation] { onTimeout(id, generation); });
   }
-  if (state.due_at != WallTime{} && !state.late) {
-    call(std::max<Micros>(Micros(0), state.due_at - wall));
-  }
+  armDeadline(run);
 }
 
-void RunEngine::onTimer(RunId id, uint32_t generation) {
+void RunEngine::armDeadline(LiveRun& run) {
+  const RunState& state = run.record.state;
+  const uint32_t generation = ++run.deadline_generation;
+  if (state.due_at == WallTime{} || state.late) return;
+  const Micros left = std::max<Micros>(Micros(0), state.due_at - context_.clock.wallNow());
+  context_.dispatcher.callAt(context_.clock.bootNow() + left,
+                             [this, id = state.id, generation] { onDeadline(id, generation); });
+}
+
+void RunEngine::onWallClockStep() {
+  for (auto& [id, run] : flows_.runs) armDeadline(run);
+}
+
+void RunEngine::onTimeout(RunId id, uint32_t generation) {
   LiveRun* run = flows_.findRun(id);
-  if (run == nullptr || run->timer_generation != generation) return;
-  RunState& state = run->record.state;
-  const WallTime now = context_.clock.wallNow();
+  if (run == nullptr || run->timeout_generation != generation) return;
+  const RunStatus status = run->record.state.status;
+  if (status != RunStatus::Running && status != RunStatus::Paused) return;
   const Micros timeout = run->version->spec.timeout;
   Operation operation;
-  if (state.due_at != WallTime{} && !state.late && now >= state.due_at) {
-    state.late = true;
-    operation.store(state, run->record.flow);
-    logWarn("run_late", field("run", id), field("flow", run->record.flow),
-            field("due_at", formatRfc3339(state.due_at)));
-  }
-  const bool over =
-      timeout.count() > 0 && state.started_at != WallTime{} && now - state.started_at >= timeout;
-  if (over && (state.status == RunStatus::Running || state.status == RunStatus::Paused)) {
-    const Status stopped =
-        stop(operation, *run, RunReason::Timeout,
-             fmt::format("not done within {}",
-                         formatDuration(std::chrono::duration_cast<Millis>(timeout))));
-    if (!stopped.ok()) logWarn("run_not_stopped", field("error", stopped.error().message()));
-  }
-  if (operation.writes()) context_.writer.submit(std::move(operation));
+  const Status stopped =
+      stop(operation, *run, RunReason::Timeout,
+           fmt::format("not done within {}",
+                       formatDuration(std::chrono::duration_cast<Millis>(timeout))));
+  if (!stopped.ok()) logWarn("run_not_stopped", field("error", stopped.error().message()));
+  context_.writer.submit(std::move(operation));
+}
+
+void RunEngine::onDeadline(RunId id, uint32_t generation) {
+  LiveRun* run = flows_.findRun(id);
+  if (run == nullptr || run->deadline_generation != generation) return;
+  RunState& state = run->record.state;
+  // A deadline is a time of day: the clock may have been set back meanwhile.
+  if (context_.clock.wallNow() < state.due_at) return armDeadline(*run);
+  state.late = true;
+  logWarn("run_late", field("run", id), field("flow", run->record.flow),
+          field("due_at", formatRfc3339(state.due_at)));
+  Operation operation;
+  operation.store(state, run->record.flow);
+  context_.writer.submit(std::move(operation));
 }
 
 }  // namespace baton::master

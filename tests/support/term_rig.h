@@ -73,7 +73,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
         runs(context, flows, engine, events, reads, run_ids, *this),
         planner(context, flows, runs, reads),
         flow_commands(context, flows, runs, planner, events, run_ids, reads, commands.recentKeys()),
-        calendar_commands(context, flows, planner),
+        calendar_commands(context, flows, planner, events),
         run_orders(context, flows, runs, engine, reads),
         host_commands(context, registry, desk) {
     engine.setRunListener(runs);
@@ -89,6 +89,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
     });
     watchdog.setOnWallClockStep([this] {
       limits.onWallClockStep();
+      runs.onWallClockStep();
       planner.onWallClockStep();
     });
     publisher.subscribe(setup.metrics);

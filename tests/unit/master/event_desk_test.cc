@@ -416,7 +416,7 @@ TEST_F(EventDeskTest, TheEndOfATaskBeginsARun) {
   EXPECT_EQ(end(), "b");
   const auto runs = runsOf("one");
   ASSERT_EQ(runs.size(), 1u);
-  EXPECT_EQ(runs[0].trigger_key, fmt::format("task:{}:1", node(source, "a").state.id));
+  EXPECT_EQ(runs[0].trigger_key, fmt::format("task:{}:1:0", node(source, "a").state.id));
 }
 
 TEST_F(EventDeskTest, RunsBeginWithTheEventAlsoWithoutNumbersInHand) {

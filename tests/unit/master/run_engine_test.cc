@@ -339,6 +339,38 @@ TEST_F(RunEngineTest, ARunIsStoppedAtItsTimeoutAndCountsAsFailed) {
   EXPECT_EQ(row(run).state.reason, RunReason::Timeout);
 }
 
+TEST_F(RunEngineTest, ClocksThatAreSetChangeNoTimeLimitOfARun) {
+  // Aim: the limit is a length of time, the deadline a time of day.
+  for (const int64_t step : {-3'600, 3'600}) {
+    define(
+        "{flow: f, timeout: 40m, timezone: UTC, deadline: {finish_by: \"06:30\"}, "
+        "tasks: {a: {command: [x]}}}");
+    clock_.stepWall(*parseRfc3339("2026-03-05T05:45:00Z") - clock_.wallNow());
+    const RunId run = trigger("f", {.plan_time = clock_.wallNow()}).state.id;
+    ASSERT_EQ(next(), "a");
+    const auto passing = [&](int seconds) {
+      for (int i = 0; i < seconds; ++i) {
+        clock_.advance(Seconds(1));
+        say(RunnerStatus::Running);
+      }
+    };
+    passing(10);
+    clock_.stepWall(Seconds(step));
+    passing(30);
+    EXPECT_EQ(row(run).state.late, step > 0);
+    EXPECT_EQ(runStatus(run), P::Running);
+    clock_.stepWall(-Seconds(step));  // Right again.
+    passing(39 * 60 - 30);
+    EXPECT_EQ(row(run).state.late, step > 0) << "06:24 there";
+    EXPECT_EQ(runStatus(run), P::Running);
+    passing(60);
+    EXPECT_EQ(runStatus(run), P::Terminating);
+    say(RunnerStatus::Idle);
+    EXPECT_EQ(runStatus(run), P::Failed);
+    EXPECT_EQ(row(run).state.reason, RunReason::Timeout);
+  }
+}
+
 TEST_F(RunEngineTest, ARunThatIsNotDoneByItsDeadlineIsMarkedLate) {
   define(
       "{flow: f, timezone: Europe/Berlin, deadline: {finish_by: \"06:30\"}, "
