@@ -21,14 +21,9 @@ void ActiveTerm::applyFlows(std::vector<FlowDefinition> definitions,
   for (size_t i = 0; i < definitions.size(); ++i) {
     definitions[i].compared = compareVersions(std::move(newest[i]), definitions[i].version->spec);
   }
-  const Status ahead = readAhead([&] {
-    std::vector<std::string> unread;
-    for (size_t i = 0; i < definitions.size(); ++i) {
-      auto behind = events_.unreadBehind(keys[i], definitions[i].version->spec);
-      std::move(behind.begin(), behind.end(), std::back_inserter(unread));
-    }
-    return unread;
-  });
+  EventDesk::Versions versions;
+  for (const FlowDefinition& definition : definitions) versions.push_back(definition.version);
+  const Status ahead = readAhead([&] { return events_.unreadBehind(versions); });
   if (!ahead.ok()) return done(ahead.error());
   const auto all = std::make_shared<std::vector<FlowDefinition>>(std::move(definitions));
   onFlows<api::FlowsApplied>(
@@ -63,7 +58,7 @@ void ActiveTerm::setFlowOnline(std::string name, bool online, api::Request reque
                                api::Callback<api::FlowView> done) {
   const std::string key = nameKey(name);
   if (const auto version = online ? newestVersions({key}).front() : nullptr) {
-    const Status ahead = readAhead([&] { return events_.unreadBehind(key, version->spec); });
+    const Status ahead = readAhead([&] { return events_.unreadBehind({version}); });
     if (!ahead.ok()) return done(ahead.error());
   }
   onFlows<api::FlowView>([name = std::move(name), online, request = std::move(request), done](

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -67,12 +68,19 @@ class EventDesk {
   // The flow's definition or state changed (what recovery found is known without that): which
   // events begin it, and what its schedule makes waits for all of its instants ask for.
   void onFlowChanged(LiveFlow& flow);
-  // Whether a flow may be defined so: nothing that follows from its run (sub-flows, and flows whose
-  // triggers are met) may begin it again. Errors: InvalidArgument (names the path).
-  Status checkTriggers(const std::string& flow_key, const flow::FlowSpec& spec);
+  // Definitions of different flows that are to hold together, as if all were online.
+  using Versions = std::vector<std::shared_ptr<const FlowVersion>>;
+  struct Circle {
+    size_t definition = 0;  // One that is in it.
+    Error error;            // InvalidArgument; names the path.
+  };
+  // Nothing that follows from a run of one of them (sub-flows, and flows whose triggers are met)
+  // may begin it again. Costs as much as there are flows and what begins what, however many are
+  // defined.
+  std::optional<Circle> findCircle(const Versions& versions);
   // Flows whose definitions it would have to read for that, as far as that is known before they are
   // read.
-  std::vector<std::string> unreadBehind(const std::string& flow_key, const flow::FlowSpec& spec);
+  std::vector<std::string> unreadBehind(const Versions& versions);
 
   // Until opened no wait is looked up and nothing is accepted. Before anything ends.
   void open();
@@ -122,12 +130,20 @@ class EventDesk {
             WallTime plan_time, const flow::ParamMap& params);
   void begin(Operation& operation, const std::string& key, const std::string& trigger_key,
              WallTime plan_time, const flow::ParamMap& params);
-  // What follows from a run of the flow, if it is as `spec` says: each flow with the one that
-  // begins it. The flow itself is in it if it follows, too; then the look ends. Definitions that
-  // nobody has read are read, or put into `unread` and not followed.
-  using Following = std::map<std::string, std::string>;
-  Following follow(const std::string& flow_key, const flow::FlowSpec& spec,
-                   std::vector<std::string>* unread);
+  // Definitions by what is asked of them.
+  struct Defined {
+    explicit Defined(const Versions& versions);
+    std::map<std::string, const FlowVersion*> by_key;
+    std::vector<std::string> order;                      // Their keys.
+    std::map<std::string, std::set<std::string>> begun;  // As triggered_.
+  };
+  // The flows that a run of that one begins, some perhaps more than once. A definition that nobody
+  // has read is read, or put into `unread` and not followed.
+  std::vector<std::string> begunBy(const std::string& from, const Defined& defined,
+                                   std::vector<std::string>* unread);
+  // What is told of a circle, if one of the defined flows is in it.
+  static std::optional<Circle> circleOf(std::vector<std::string> circle, const Versions& versions,
+                                        const Defined& defined);
   // Whether the flow's end meets its own trigger, over other flows' triggers or not.
   bool triggersItself(const std::string& flow_key);
 

@@ -78,73 +78,114 @@ bool EventDesk::triggersItself(const std::string& flow_key) {
   return false;  // A circle further up is the business of the flows in it.
 }
 
-EventDesk::Following EventDesk::follow(const std::string& flow_key, const flow::FlowSpec& spec,
-                                       std::vector<std::string>* unread) {
-  Following begun_by;
-  std::deque<std::string> todo{flow_key};
-  const bool by_end = spec.trigger && !spec.trigger->flow.empty();
-  const std::string own =
-      by_end ? firedByEnd(nameKey(spec.trigger->flow), spec.trigger->task) : std::string();
-  const auto reach = [&](const std::string& from, const std::string& to) {
-    if (begun_by.emplace(to, from).second && to != flow_key) todo.push_back(to);
-  };
-  // `has` says whether the flow has such a task.
-  const auto reachFired = [&](const std::string& from, const auto& has) {
-    const std::string ends =
-        firedByEnd(from, {});  // Of the flow; those of its tasks begin with it.
-    const auto fires = [&](const std::string& source) {
-      return source == ends || has(source.substr(ends.size()));
-    };
-    if (own.starts_with(ends) && fires(own)) reach(from, flow_key);
-    for (auto fired = triggered_.lower_bound(ends);
-         fired != triggered_.end() && fired->first.starts_with(ends); ++fired) {
-      if (!fires(fired->first)) continue;
-      for (const std::string& to : fired->second) {
-        if (to != flow_key) reach(from, to);
-      }
-    }
-  };
-  reachFired(flow_key, [&](const std::string& task) { return spec.find(task) != nullptr; });
-  for (const flow::TaskNode& task : spec.tasks) {
-    if (task.kind == "flow") reach(flow_key, nameKey(task.flow));
+EventDesk::Defined::Defined(const Versions& versions) {
+  for (const auto& version : versions) {
+    const std::string key = nameKey(version->spec.name);
+    by_key.emplace(key, version.get());
+    order.push_back(key);
+    const auto& trigger = version->spec.trigger;
+    if (!trigger || trigger->flow.empty()) continue;
+    begun[firedByEnd(nameKey(trigger->flow), trigger->task)].insert(key);
   }
-  for (todo.pop_front(); !todo.empty() && !begun_by.contains(flow_key); todo.pop_front()) {
-    const std::string at = todo.front();
-    LiveFlow* flow = flows_.findFlow(at);
-    if (flow != nullptr && flow->text != nullptr && unread != nullptr) {
-      unread->push_back(at);
-      flow = nullptr;
-    }
-    const auto version = flow == nullptr ? nullptr : flows_.newestOf(*flow);
-    reachFired(at, [&](const std::string& task) {
-      return version != nullptr && version->find(task).has_value();
-    });
-    if (version == nullptr) continue;
-    for (const std::string& part : version->parts) reach(at, part);
-  }
-  return begun_by;
 }
 
-std::vector<std::string> EventDesk::unreadBehind(const std::string& flow_key,
-                                                 const flow::FlowSpec& spec) {
+std::vector<std::string> EventDesk::begunBy(const std::string& from, const Defined& defined,
+                                            std::vector<std::string>* unread) {
+  const FlowVersion* version = nullptr;
+  if (const auto at = defined.by_key.find(from); at != defined.by_key.end()) {
+    version = at->second;
+  } else if (LiveFlow* flow = flows_.findFlow(from); flow != nullptr) {
+    if (flow->text != nullptr && unread != nullptr) {
+      unread->push_back(from);
+    } else {
+      version = flows_.newestOf(*flow).get();
+    }
+  }
+  std::vector<std::string> found;
+  const std::string ends = firedByEnd(from, {});  // Those of its tasks begin with it.
+  const auto takeFired = [&](const auto& fired_by, const auto& counts) {
+    for (auto fired = fired_by.lower_bound(ends);
+         fired != fired_by.end() && fired->first.starts_with(ends); ++fired) {
+      const std::string task = fired->first.substr(ends.size());
+      if (!task.empty() && (version == nullptr || !version->find(task))) continue;
+      std::copy_if(fired->second.begin(), fired->second.end(), std::back_inserter(found), counts);
+    }
+  };
+  // What is stored of those that are defined anew holds no more.
+  takeFired(triggered_, [&](const std::string& key) { return !defined.by_key.contains(key); });
+  takeFired(defined.begun, [](const std::string&) { return true; });
+  if (version != nullptr) found.insert(found.end(), version->parts.begin(), version->parts.end());
+  return found;
+}
+
+std::vector<std::string> EventDesk::unreadBehind(const Versions& versions) {
+  const Defined defined(versions);
   std::vector<std::string> unread;
-  follow(flow_key, spec, &unread);
+  std::set<std::string> seen(defined.order.begin(), defined.order.end());
+  std::deque<std::string> todo(defined.order.begin(), defined.order.end());
+  for (; !todo.empty(); todo.pop_front()) {
+    for (std::string& key : begunBy(todo.front(), defined, &unread)) {
+      if (seen.insert(key).second) todo.push_back(std::move(key));
+    }
+  }
   return unread;
 }
 
-Status EventDesk::checkTriggers(const std::string& flow_key, const flow::FlowSpec& spec) {
-  const Following begun_by = follow(flow_key, spec, nullptr);
-  if (!begun_by.contains(flow_key)) return {};
-  const bool by_end = spec.trigger && !spec.trigger->flow.empty();
-  std::vector<std::string> path{flow_key};
-  for (std::string at = begun_by.at(flow_key); at != flow_key; at = begun_by.at(at)) {
-    path.push_back(at);
+std::optional<EventDesk::Circle> EventDesk::findCircle(const Versions& versions) {
+  const Defined defined(versions);
+  // A path into the depth, over all of them together: each flow is looked at once, however many
+  // lead to it.
+  struct Frame {
+    std::string key;
+    std::vector<std::string> begun;
+    size_t next = 0;
+  };
+  std::vector<Frame> path;
+  std::map<std::string, bool> on_path;  // False: all behind it was looked at.
+  const auto enter = [&](const std::string& key) {
+    on_path[key] = true;
+    path.push_back({key, begunBy(key, defined, nullptr)});
+  };
+  for (const std::string& start : defined.order) {
+    if (!on_path.contains(start)) enter(start);
+    while (!path.empty()) {
+      Frame& top = path.back();
+      if (top.next == top.begun.size()) {
+        on_path[top.key] = false;
+        path.pop_back();
+        continue;
+      }
+      const std::string to = top.begun[top.next++];
+      const auto known = on_path.find(to);
+      if (known == on_path.end()) {
+        enter(to);
+      } else if (known->second) {
+        std::vector<std::string> circle;
+        for (const Frame& frame : path) {
+          if (frame.key == to || !circle.empty()) circle.push_back(frame.key);
+        }
+        if (auto found = circleOf(std::move(circle), versions, defined)) return found;
+      }
+    }
   }
-  std::string text = flow_key;
-  for (auto it = path.rbegin(); it != path.rend(); ++it) text += " -> " + *it;
-  return Error::invalidArgument("a run of flow {} would begin the next one, for ever: {}", flow_key,
-                                text)
-      .withField(by_end ? "trigger.event.flow" : "tasks");
+  return std::nullopt;
+}
+
+std::optional<EventDesk::Circle> EventDesk::circleOf(std::vector<std::string> circle,
+                                                     const Versions& versions,
+                                                     const Defined& defined) {
+  for (size_t i = 0; i < defined.order.size(); ++i) {
+    const auto at = std::find(circle.begin(), circle.end(), defined.order[i]);
+    if (at == circle.end()) continue;
+    std::rotate(circle.begin(), at, circle.end());
+    circle.push_back(defined.order[i]);
+    const auto& trigger = versions[i]->spec.trigger;
+    return Circle{
+        i, Error::invalidArgument("a run of flow {} would begin the next one, for ever: {}",
+                                  defined.order[i], fmt::format("{}", fmt::join(circle, " -> ")))
+               .withField(trigger && !trigger->flow.empty() ? "trigger.event.flow" : "tasks")};
+  }
+  return std::nullopt;  // One further on, which is the business of the flows in it.
 }
 
 }  // namespace baton::master

@@ -101,9 +101,10 @@ void FlowCommands::apply(std::vector<FlowDefinition> definitions,
     if (!one.ok()) return refuse(definition, one.error());
     judged.push_back(std::move(*one));
   }
-  size_t wrong = 0;
-  if (const Status sound = checkTriggers(definitions, judged, wrong); !sound.ok()) {
-    return refuse(definitions[wrong], sound.error());
+  EventDesk::Versions versions;
+  for (const FlowDefinition& definition : definitions) versions.push_back(definition.version);
+  if (const auto circle = events_.findCircle(versions)) {
+    return refuse(definitions[circle->definition], circle->error);
   }
   api::FlowsApplied applied;
   std::vector<Audit> audits;
@@ -149,55 +150,6 @@ Result<FlowCommands::Judged> FlowCommands::judge(FlowDefinition& definition) {
                  "schedule.calendar");
   }
   return judged;
-}
-
-Status FlowCommands::checkTriggers(const std::vector<FlowDefinition>& definitions,
-                                   const std::vector<Judged>& judged, size_t& wrong) {
-  if (definitions.size() == 1) {
-    const flow::FlowSpec& spec = definitions.front().version->spec;
-    return events_.checkTriggers(nameKey(spec.name), spec);
-  }
-  // For as long as nobody else looks, all of them are in force.
-  struct Before {
-    bool existed = false;
-    FlowRecord record = {};
-    std::shared_ptr<const FlowVersion> newest = {};
-    std::shared_ptr<const std::string> text = {};
-    std::optional<Recurrence> recurrence = {};
-  };
-  std::vector<Before> before;
-  for (size_t i = 0; i < definitions.size(); ++i) {
-    const std::shared_ptr<FlowVersion>& version = definitions[i].version;
-    const std::string key = nameKey(version->spec.name);
-    const bool existed = flows_.flows.contains(key);
-    LiveFlow& flow = flows_.flows[key];
-    before.push_back({existed, flow.record, flow.newest, flow.text, std::move(flow.recurrence)});
-    flow.record.name = version->spec.name;
-    flow.record.deleted = false;
-    flow.record.online = judged[i].online;
-    flow.newest = version;
-    flow.text = nullptr;
-    flow.recurrence.reset();
-    events_.onFlowChanged(flow);
-  }
-  Status sound;
-  for (wrong = 0; wrong < definitions.size(); ++wrong) {
-    const flow::FlowSpec& spec = definitions[wrong].version->spec;
-    sound = events_.checkTriggers(nameKey(spec.name), spec);
-    if (!sound.ok()) break;
-  }
-  for (size_t i = 0; i < definitions.size(); ++i) {
-    const std::string& name = definitions[i].version->spec.name;
-    LiveFlow& flow = flows_.flows[nameKey(name)];
-    flow.record = std::move(before[i].record);
-    flow.newest = std::move(before[i].newest);
-    flow.text = std::move(before[i].text);
-    flow.recurrence = std::move(before[i].recurrence);
-    if (!before[i].existed) flow.record.name = name;
-    events_.onFlowChanged(flow);
-    if (!before[i].existed) flows_.flows.erase(nameKey(name));
-  }
-  return sound;
 }
 
 api::FlowApplied FlowCommands::store(Operation& operation, const FlowDefinition& definition,
@@ -295,7 +247,9 @@ Result<api::FlowView> FlowCommands::setOnline(Operation& operation, LiveFlow& fl
     return Error::conflict("version {} of flow {} can't be read any more; apply it anew",
                            record.version, record.name);
   }
-  if (online) RETURN_IF_ERROR(events_.checkTriggers(record.key(), newest->spec));
+  if (online) {
+    if (const auto circle = events_.findCircle({newest})) return circle->error;
+  }
   if (!online) planner_.giveUp(operation, flow, "offline");
   putOnline(flow, online);
   record.updated_at = context_.clock.wallNow();

@@ -101,10 +101,6 @@ class FlowCommands {
     bool writes() const { return applied.changed || online != was_online; }
   };
   Result<Judged> judge(FlowDefinition& definition);
-  // Whether runs would begin each other for ever if all of them were stored; changes nothing.
-  // `wrong`: the one that is told of.
-  Status checkTriggers(const std::vector<FlowDefinition>& definitions,
-                       const std::vector<Judged>& judged, size_t& wrong);
   api::FlowApplied store(Operation& operation, const FlowDefinition& definition, Judged judged);
   void putOnline(LiveFlow& flow, bool online);
   Result<api::FlowView> setOnline(Operation& operation, LiveFlow& flow, bool online);

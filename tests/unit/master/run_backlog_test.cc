@@ -356,9 +356,10 @@ TEST_F(RunBacklogTest, WhatACheckOfTriggersWouldReadIsKnownBefore) {
   takeOver();
   const flow::ParsedFlow parsed =
       flow::parseFlow("test", "flow: n\ntrigger: {event: {flow: c}}\ntasks: {s: {flow: a}}\n");
+  const master::EventDesk::Versions versions{master::makeFlowVersion(1, *parsed.flow)};
   std::vector<std::string> read;
-  for (auto unread = rig_->events.unreadBehind("n", *parsed.flow); !unread.empty();
-       unread = rig_->events.unreadBehind("n", *parsed.flow)) {
+  for (auto unread = rig_->events.unreadBehind(versions); !unread.empty();
+       unread = rig_->events.unreadBehind(versions)) {
     for (const std::string& key : unread) {
       read.push_back(key);
       const auto found = master::FlowState::unreadOf(*rig_->flows.findFlow(key));
@@ -367,8 +368,31 @@ TEST_F(RunBacklogTest, WhatACheckOfTriggersWouldReadIsKnownBefore) {
     }
   }
   EXPECT_EQ(read, (std::vector<std::string>{"a", "b", "c"}));
-  EXPECT_FALSE(rig_->events.checkTriggers("n", *parsed.flow).ok());
+  EXPECT_TRUE(rig_->events.findCircle(versions).has_value());
   EXPECT_EQ(rig_->flows.bytes_read, 0u);
+}
+
+// Each flow is looked at once, however many lead to it.
+TEST_F(RunBacklogTest, ManyDefinitionsThatNameEachOtherAreCheckedTogether) {
+  constexpr int kFlows = 300;
+  master::EventDesk::Versions versions;
+  for (int i = 0; i < kFlows; ++i) {
+    std::string text = fmt::format("flow: f{}\ntasks:\n  a: {{noop: true}}\n", i);
+    for (int j = i + 1; j < kFlows; ++j) text += fmt::format("  t{}: {{flow: f{}}}\n", j, j);
+    versions.push_back(master::makeFlowVersion(1, *flow::parseFlow("test", text).flow));
+  }
+  EXPECT_FALSE(rig_->events.findCircle(versions).has_value());
+  EXPECT_TRUE(rig_->events.unreadBehind(versions).empty());
+  versions.push_back(
+      master::makeFlowVersion(1, *flow::parseFlow("test",
+                                                  "flow: last\ntrigger: {event: {flow: f299}}\n"
+                                                  "tasks: {s: {flow: f298}}\n")
+                                      .flow));
+  const auto circle = rig_->events.findCircle(versions);
+  ASSERT_TRUE(circle.has_value());
+  EXPECT_EQ(circle->definition, 298U);
+  EXPECT_NE(circle->error.message().find("f298 -> f299 -> last -> f298"), std::string::npos)
+      << circle->error.message();
 }
 
 TEST_F(RunBacklogTest, WhatIsDueAfterATakeoverIsReadAPartInEachTurn) {
