@@ -180,6 +180,7 @@ void RunEngine::runAgain(Operation& operation, LiveRun& run, const std::vector<b
     part->no_runner = !spec.hasRunner();
     part->ignore_failure = spec.ignore_failure;
     run.outputs.erase(spec.name);
+    run.unproven.erase(node);
     const auto live = tasks_.rerun(operation, row->second, force, read_at, std::move(part),
                                    how == Again::NewPass && spec.hold);
     CHECK(live.ok());

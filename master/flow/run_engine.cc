@@ -340,6 +340,7 @@ void RunEngine::take(Operation& operation, NodeEnd& end) {
     events_.forget(end.task);
     const flow::TaskNode& spec = run->version->spec.tasks[end.node];
     if (end.status == TaskStatus::Finished) run->outputs[spec.name] = std::move(end.outputs);
+    if (end.unproven) run->unproven.insert(end.node);
     const NodeState state = nodeStateOf(end.status, spec.ignore_failure);
     const RunEffects effects =
         run->progress->state(end.node) == NodeState::Waiting
@@ -416,8 +417,9 @@ void RunEngine::finish(Operation& operation, LiveRun& run, RunStatus status) {
   leaveBackfill(operation, run, status);
   leaveTree(run);
   const RunRecord record = std::move(run.record);
+  const bool unproven = !run.unproven.empty();
   flows_.runs.erase(record.state.id);
-  tellParent(operation, record);
+  tellParent(operation, record, unproven);
 }
 
 }  // namespace baton::master

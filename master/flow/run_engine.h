@@ -148,7 +148,8 @@ class RunEngine final : public RunListener {
   void linkToParent(const LiveRun& run);  // Of a run that recovery read, if it is the task's.
   void startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,
                     const flow::TaskNode& resolved);
-  void tellParent(Operation& operation, const RunRecord& record);
+  // `unproven`: a process of a task of it may still be there.
+  void tellParent(Operation& operation, const RunRecord& record, bool unproven);
 
   RunRecord add(Operation& operation, const RunStart& what);
   void refill(IdAllocator& ids);

@@ -55,6 +55,7 @@ Status RunEngine::adoptTask(const TaskRecord& row) {
   if (isTerminal(row.state.status)) {
     run->reached[*node] = {nodeStateOf(row.state.status, row.state.ignored),
                            skipReasonOf(row.state.reason)};
+    if (row.state.unproven) run->unproven.insert(*node);
     if (row.state.status == TaskStatus::Finished) {
       run->outputs[row.name] = readOutputs(row.outputs);
     }

@@ -3,6 +3,7 @@
 
 #include "common/base/log.h"
 #include "common/model/task_rules.h"
+#include "flow/definition/placeholder.h"
 #include "flow/definition/run_size.h"
 #include "master/flow/flow_commands.h"
 
@@ -24,6 +25,7 @@ Status checkParams(const flow::ParamMap& params) {
   size_t bytes = 0;
   for (const auto& [name, value] : params) {
     const std::string field = "params." + truncateUtf8(name, 80);
+    if (flow::isBuiltInName(name)) return invalid(field, "is a name that baton fills in itself");
     if (const std::string_view wrong = wrongVariableName(name); !wrong.empty()) {
       return invalid(field, std::string(wrong));
     }

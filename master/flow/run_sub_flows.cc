@@ -69,13 +69,14 @@ void RunEngine::linkToParent(const LiveRun& run) {
   }
 }
 
-void RunEngine::tellParent(Operation& operation, const RunRecord& record) {
+void RunEngine::tellParent(Operation& operation, const RunRecord& record, bool unproven) {
   if (record.parent_task == 0) return;
   const auto link = flows_.sub_runs.find(record.parent_task);
   if (link == flows_.sub_runs.end() || link->second != record.state.id) return;  // It ran again.
   flows_.sub_runs.erase(link);
   LiveTask* task = context_.live.findTask(record.parent_task);
   if (task == nullptr || task->attempt) return;
+  task->state.unproven = unproven;
   if (record.state.status == RunStatus::Finished) {
     return tasks_.done(operation, *task, FailureReason::None, {});
   }

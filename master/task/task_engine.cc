@@ -186,9 +186,9 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
   live_.ready.dropLane(task.lane);
   NodeEnd node_end;
   if (task.part) {
-    node_end = {state.id,     task.part->run, task.part->node,
-                state.status, state.reason,   std::move(task.part->outputs),
-                state.attempt};
+    node_end = {state.id,      task.part->run, task.part->node,
+                state.status,  state.reason,   std::move(task.part->outputs),
+                state.attempt, state.unproven};
     if (state.reason == FailureReason::SubFlowFailed) node_end.text = std::move(state.reason_text);
   }
   live_.tasks.erase(state.id);

@@ -30,6 +30,7 @@ struct NodeEnd {
   FailureReason reason = FailureReason::None;
   std::map<std::string, std::string> outputs = {};
   int32_t attempt = 0;    // The last one.
+  bool unproven = false;  // Nobody proved that its process is gone.
   std::string text = {};  // Of a sub-flow that failed: of what.
 };
 

@@ -17,8 +17,8 @@ Status TaskEngine::checkRerun(const TaskRecord& record, bool force, BootTime rea
   RETURN_IF_ERROR(checkReread(record, read_at));
   if (record.state.unproven && !force) {
     return Error::conflict(
-        "task {} was stopped on a lost runner and nobody proved that its process is gone; "
-        "rerun it with force to accept that two may run",
+        "task {} (or a task of the run that it was) ended on a lost runner, and nobody proved that "
+        "the process is gone; rerun it with force to accept that two may run",
         record.state.id);
   }
   return nextTaskStatus(record.state.status, TaskEvent::Rerun).status();

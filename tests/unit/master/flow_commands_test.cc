@@ -263,6 +263,8 @@ TEST_F(FlowCommandsTest, ARunByHandHasItsParametersAndPlanTime) {
   EXPECT_EQ(made->principal, "p");
   request.params = {{"BATON_X", "2"}};
   EXPECT_EQ(run(request).error().field(), "params.BATON_X");
+  request.params = {{"plan_time", "2"}};
+  EXPECT_EQ(run(request).error().field(), "params.plan_time");
   request.params = {{"a-b", "2"}};
   EXPECT_EQ(run(request).error().code(), Code::InvalidArgument);
   request.params = {{"a", std::string(130 * 1'024, 'x')}};

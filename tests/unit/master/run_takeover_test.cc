@@ -420,6 +420,30 @@ TEST_F(TakenOverRunTest, AnOlderSubRunTakesNothingFromTheTaskThatItWas) {
   EXPECT_EQ(runStatus(run), RunStatus::Finished);
 }
 
+// A sub-flow that was lost with its runner runs again by nobody's accident.
+TEST_F(TakenOverRunTest, WhatMayStillRunInASubFlowNeedsForce) {
+  define("{flow: inner, tasks: {i: {command: [x]}}}");
+  define("{flow: f, tasks: {p: {flow: inner}}}");
+  const RunId run = trigger("f").state.id;
+  startOn("w:0", "i");
+  begin();
+  pass(20 * kH);
+  ASSERT_EQ(nodeReason(run, "p"), FailureReason::SubFlowFailed);
+  ASSERT_TRUE(node(run, "p").state.unproven);
+  for (const bool taken_over : {false, true}) {
+    if (taken_over) begin();
+    const auto refused =
+        orderRun({.id = run, .command = RunCommand::Rerun, .request = requester()});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.status().text().find("force"), std::string::npos);
+  }
+  EXPECT_TRUE(
+      orderRun({.id = run, .command = RunCommand::Rerun, .force = true, .request = requester()})
+          .ok());
+  EXPECT_FALSE(node(run, "p").state.unproven);
+  EXPECT_EQ(nodeStatus(run, "p"), TaskStatus::Running);
+}
+
 // The room of a run is that of its texts as they are, however often they are made.
 TEST_F(TakenOverRunTest, PausesTakeNoRoom) {
   std::string tasks;
