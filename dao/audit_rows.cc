@@ -11,6 +11,23 @@ constexpr size_t kAuditNameCharsMax = 128;
 constexpr size_t kAuditObjectCharsMax = 255;
 constexpr size_t kAuditWordCharsMax = 64;
 
+QueryPart makeAuditQuery(const AuditFilter& filter, uint64_t before) {
+  QueryPart query{.sql = " FROM audit a", .values = {}};
+  Conditions where(query);
+  if (before != 0) where.add("a.id<?", before);
+  if (!filter.principal.empty()) where.add("a.principal=?", std::string_view(filter.principal));
+  if (!filter.action.empty()) where.add("a.action=?", std::string_view(filter.action));
+  if (!filter.kind.empty()) {
+    where.add("a.action>=?", query.keep(filter.kind + '.'));
+    where.add("a.action<?", query.keep(filter.kind + '/'));  // The character behind the dot.
+  }
+  if (!filter.object.empty()) where.add("a.object=?", std::string_view(filter.object));
+  if (!filter.request_id.empty()) where.add("a.request_id=?", std::string_view(filter.request_id));
+  if (filter.refused) where.add("a.refused=?", int64_t{*filter.refused});
+  where.addTimes("a.at", filter.from, filter.until);
+  return query;
+}
+
 }  // namespace
 
 const BatchForm& auditForm() {
@@ -53,31 +70,21 @@ AuditRecord readAudit(SqlRow& row) {
 
 Result<PageOf<AuditRecord>> SqlReader::audit(const AuditFilter& filter, uint64_t before,
                                              uint32_t limit) {
-  QueryPart query{.sql = fmt::format("SELECT {} FROM audit a", kAuditColumns), .values = {}};
-  Conditions where(query);
-  if (before != 0) where.add("a.id<?", before);
-  if (!filter.principal.empty()) where.add("a.principal=?", std::string_view(filter.principal));
-  if (!filter.action.empty()) where.add("a.action=?", std::string_view(filter.action));
-  const std::string first = filter.kind + '.';
-  const std::string behind = filter.kind + '/';  // The character behind the dot.
-  if (!filter.kind.empty()) {
-    where.add("a.action>=?", std::string_view(first));
-    where.add("a.action<?", std::string_view(behind));
-  }
-  if (!filter.object.empty()) where.add("a.object=?", std::string_view(filter.object));
-  if (!filter.request_id.empty()) where.add("a.request_id=?", std::string_view(filter.request_id));
-  if (filter.refused) where.add("a.refused=?", int64_t{*filter.refused});
-  if (filter.from != WallTime{}) where.add("a.at>=?", toMicros(filter.from));
-  if (filter.until != WallTime{}) where.add("a.at<?", toMicros(filter.until));
-  query.sql += " ORDER BY a.id DESC LIMIT ?";
+  QueryPart query = makeAuditQuery(filter, before);
   query.values.push_back(int64_t{limit} + 1);
   PageOf<AuditRecord> page;
-  RETURN_IF_ERROR(collect(query.sql, query.values, [&](SqlRow& row) -> Status {
-    page.more = page.items.size() == limit;
-    if (!page.more) page.items.push_back(readAudit(row));
-    return {};
-  }));
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {}{} ORDER BY a.id DESC LIMIT ?", kAuditColumns, query.sql),
+              query.values, [&](SqlRow& row) -> Status {
+                page.more = page.items.size() == limit;
+                if (!page.more) page.items.push_back(readAudit(row));
+                return {};
+              }));
   return page;
+}
+
+Result<uint64_t> SqlReader::countAudit(const AuditFilter& filter) {
+  return countRows(makeAuditQuery(filter, 0));
 }
 
 }  // namespace baton::dao

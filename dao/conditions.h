@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,15 @@ class Conditions {
     add(condition);
     query_.values.push_back(value);
   }
+  // From `from` on and before `before`; zero times are open.
+  void addTimes(std::string_view column, WallTime from, WallTime before) {
+    if (from != WallTime{}) add(fmt::format("{}>=?", column), toMicros(from));
+    if (before != WallTime{}) add(fmt::format("{}<?", column), toMicros(before));
+  }
+  // The column has that text as a part; empty: no condition.
+  void addPart(std::string_view column, std::string_view text) {
+    if (!text.empty()) add(fmt::format("instr({},?)>0", column), text);
+  }
   // No condition if there are no values.
   template <typename T>
   void addOneOf(std::string_view column, const std::vector<T>& values) {
@@ -45,7 +55,11 @@ class Conditions {
     query_.sql += " IN (";
     for (size_t i = 0; i < values.size(); ++i) {
       query_.sql += i == 0 ? "?" : ",?";
-      query_.values.push_back(static_cast<int64_t>(values[i]));
+      if constexpr (std::is_convertible_v<T, std::string_view>) {
+        query_.values.push_back(std::string_view(values[i]));
+      } else {
+        query_.values.push_back(static_cast<int64_t>(values[i]));
+      }
     }
     query_.sql += ')';
   }

@@ -25,6 +25,11 @@ struct RunFilter {
   WallTime plan_from{};    // Inclusive; zero: open.
   WallTime plan_before{};  // Exclusive; zero: open.
   bool late = false;       // Only those that missed their deadline.
+  std::vector<RunReason> reasons = {};
+  std::string text = {};  // Part of the flow's name, without case.
+  std::string principal = {};
+  WallTime created_from{};
+  WallTime created_before{};
 };
 
 // One page, newest first, by keyset.
@@ -45,6 +50,24 @@ struct FlowFilter {
   std::string text = {};  // Part of the name, without case.
 };
 
+// Which missed instants a list shows; empty members do not filter.
+struct MissedFilter {
+  std::string flow = {};  // Key.
+  std::string text = {};  // Part of the flow's name, without case.
+  std::vector<std::string> reasons = {};
+  WallTime plan_from{};    // Inclusive; zero: open.
+  WallTime plan_before{};  // Exclusive; zero: open.
+};
+
+// The same of events.
+struct EventFilter {
+  std::string name = {};  // Exact.
+  std::string text = {};  // Part of the name.
+  std::string key = {};   // Exact.
+  WallTime happened_from{};
+  WallTime happened_before{};
+};
+
 // Questions about flows, runs and events; the flow part of Reader, whose rules hold. Flows are
 // named by their keys (nameKey).
 class FlowReader {
@@ -55,6 +78,7 @@ class FlowReader {
   // By key in rising order, `after` exclusive ("": from the first); without texts and deleted ones.
   virtual Result<PageOf<FlowRow>> flows(const FlowFilter& filter, std::string_view after,
                                         uint32_t limit) = 0;
+  virtual Result<uint64_t> countFlows(const FlowFilter& filter) = 0;
   virtual Result<std::optional<FlowVersionRecord>> flowVersion(std::string_view key,
                                                                uint32_t version) = 0;
   // Newest first, `before` exclusive (0: from the newest), without texts.
@@ -81,16 +105,18 @@ class FlowReader {
 
   // Newest first by plan time and then flow, (`before`, `before_key`) exclusive. Of one flow
   // `before` alone counts.
-  virtual Result<PageOf<MissedRecord>> missed(std::string_view key,  // "": of all flows.
-                                              WallTime before,       // Zero: from the newest.
+  virtual Result<PageOf<MissedRecord>> missed(const MissedFilter& filter,
+                                              WallTime before,  // Zero: from the newest.
                                               std::string_view before_key, uint32_t limit) = 0;
+  virtual Result<uint64_t> countMissed(const MissedFilter& filter) = 0;
   virtual Result<std::optional<MissedRecord>> missedInstant(std::string_view key,
                                                             WallTime plan_time) = 0;
 
   virtual Result<std::optional<EventRecord>> event(std::string_view name, std::string_view key) = 0;
   // Newest first by id, `before` exclusive (0: from the newest).
-  virtual Result<PageOf<EventRecord>> events(std::string_view name,  // "": of all names.
-                                             uint64_t before, uint32_t limit) = 0;
+  virtual Result<PageOf<EventRecord>> events(const EventFilter& filter, uint64_t before,
+                                             uint32_t limit) = 0;
+  virtual Result<uint64_t> countEvents(const EventFilter& filter) = 0;
   // Those that happened in [from, before), by that time and then id. At most `limit`, the newest.
   virtual Result<std::vector<EventRecord>> eventsBetween(std::string_view name, WallTime from,
                                                          WallTime before, uint32_t limit) = 0;

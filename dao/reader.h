@@ -90,6 +90,7 @@ class Reader : public FlowReader {
   // Newest first by id, `before` exclusive (0: from the newest).
   virtual Result<PageOf<AuditRecord>> audit(const AuditFilter& filter, uint64_t before,
                                             uint32_t limit) = 0;
+  virtual Result<uint64_t> countAudit(const AuditFilter& filter) = 0;
   // The run parts (JSON text) of the given tasks; ids without a row are left out.
   virtual Result<std::vector<std::pair<TaskId, std::string>>> specs(
       std::span<const TaskId> ids) = 0;

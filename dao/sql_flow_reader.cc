@@ -29,9 +29,54 @@ QueryPart makeRunQuery(const RunFilter& filter, RunId before) {
   where.addOneOf("u.trigger_kind", filter.triggers);
   if (filter.backfill != 0) where.add("u.backfill=?", filter.backfill);
   if (filter.parent_run != 0) where.add("u.parent_run=?", static_cast<uint64_t>(filter.parent_run));
-  if (filter.plan_from != WallTime{}) where.add("u.plan_time>=?", toMicros(filter.plan_from));
-  if (filter.plan_before != WallTime{}) where.add("u.plan_time<?", toMicros(filter.plan_before));
+  where.addTimes("u.plan_time", filter.plan_from, filter.plan_before);
   if (filter.late) where.add("u.late=1");
+  where.addOneOf("u.reason", filter.reasons);
+  where.addPart("u.flow_key", query.keep(nameKey(filter.text)));
+  if (!filter.principal.empty()) where.add("u.principal=?", std::string_view(filter.principal));
+  where.addTimes("u.created_at", filter.created_from, filter.created_before);
+  return query;
+}
+
+QueryPart makeFlowQuery(const FlowFilter& filter, std::string_view after, bool with_version) {
+  QueryPart query{.sql = " FROM flow f", .values = {}};
+  if (with_version) query.sql += kJoinVersion;
+  Conditions where(query);
+  where.add("f.deleted=0");
+  if (!after.empty()) where.add("f.flow_key>?", after);
+  if (filter.online) where.add("f.online=?", int64_t{*filter.online});
+  where.addPart("f.flow_key", query.keep(nameKey(filter.text)));
+  return query;
+}
+
+QueryPart makeMissedQuery(const MissedFilter& filter, WallTime before,
+                          std::string_view before_key) {
+  QueryPart query{.sql = " FROM missed m", .values = {}};
+  Conditions where(query);
+  if (!filter.flow.empty()) where.add("m.flow_key=?", std::string_view(filter.flow));
+  if (before != WallTime{}) {
+    if (filter.flow.empty()) {
+      where.add("m.plan_time<=?", toMicros(before));
+      where.add("(m.plan_time<? OR m.flow_key<?)", toMicros(before));
+      query.values.push_back(before_key);
+    } else {
+      where.add("m.plan_time<?", toMicros(before));
+    }
+  }
+  where.addTimes("m.plan_time", filter.plan_from, filter.plan_before);
+  where.addPart("m.flow_key", query.keep(nameKey(filter.text)));
+  where.addOneOf("m.reason", filter.reasons);
+  return query;
+}
+
+QueryPart makeEventQuery(const EventFilter& filter, uint64_t before) {
+  QueryPart query{.sql = " FROM event e", .values = {}};
+  Conditions where(query);
+  if (before != 0) where.add("e.id<?", before);
+  if (!filter.name.empty()) where.add("e.name=?", std::string_view(filter.name));
+  if (!filter.key.empty()) where.add("e.key_text=?", std::string_view(filter.key));
+  where.addPart("e.name", filter.text);
+  where.addTimes("e.happened_at", filter.happened_from, filter.happened_before);
   return query;
 }
 
@@ -59,22 +104,20 @@ Result<std::optional<FlowRow>> SqlReader::flow(std::string_view key) {
 
 Result<PageOf<FlowRow>> SqlReader::flows(const FlowFilter& filter, std::string_view after,
                                          uint32_t limit) {
-  QueryPart query{.sql = fmt::format("SELECT {} FROM flow f{}", kFlowColumns, kJoinVersion),
-                  .values = {}};
-  Conditions where(query);
-  where.add("f.deleted=0");
-  where.add("f.flow_key>?", after);
-  if (filter.online) where.add("f.online=?", int64_t{*filter.online});
-  const std::string text = nameKey(filter.text);
-  if (!text.empty()) where.add("instr(f.flow_key,?)>0", std::string_view(text));
-  query.sql += " ORDER BY f.flow_key LIMIT ?";
+  QueryPart query = makeFlowQuery(filter, after, true);
   query.values.push_back(int64_t{limit} + 1);
   PageOf<FlowRow> page;
-  RETURN_IF_ERROR(collect(query.sql, query.values, [&](SqlRow& row) -> Status {
-    if (fits(page, limit)) page.items.push_back(readFlow(row));
-    return {};
-  }));
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {}{} ORDER BY f.flow_key LIMIT ?", kFlowColumns, query.sql),
+              query.values, [&](SqlRow& row) -> Status {
+                if (fits(page, limit)) page.items.push_back(readFlow(row));
+                return {};
+              }));
   return page;
+}
+
+Result<uint64_t> SqlReader::countFlows(const FlowFilter& filter) {
+  return countRows(makeFlowQuery(filter, {}, false));
 }
 
 Result<std::optional<FlowVersionRecord>> SqlReader::flowVersion(std::string_view key,
@@ -177,13 +220,7 @@ Result<std::map<RunStatus, uint64_t>> SqlReader::runCounts() {
 }
 
 Result<uint64_t> SqlReader::countRuns(const RunFilter& filter) {
-  const QueryPart query = makeRunQuery(filter, 0);
-  uint64_t count = 0;
-  RETURN_IF_ERROR(collect("SELECT COUNT(*)" + query.sql, query.values, [&](SqlRow& row) -> Status {
-    count = row.natural(0);
-    return {};
-  }));
-  return count;
+  return countRows(makeRunQuery(filter, 0));
 }
 
 Result<std::vector<TaskRecord>> SqlReader::tasksOfRun(RunId id) {
@@ -233,28 +270,23 @@ Result<std::vector<TaskRecord>> SqlReader::tasksPlanned(std::string_view key, st
 
 // --- missed instants, events, backfills ---
 
-Result<PageOf<MissedRecord>> SqlReader::missed(std::string_view key, WallTime before,
+Result<PageOf<MissedRecord>> SqlReader::missed(const MissedFilter& filter, WallTime before,
                                                std::string_view before_key, uint32_t limit) {
-  QueryPart query{.sql = fmt::format("SELECT {} FROM missed m", kMissedColumns), .values = {}};
-  Conditions where(query);
-  if (!key.empty()) where.add("m.flow_key=?", key);
-  if (before != WallTime{}) {
-    if (key.empty()) {
-      where.add("m.plan_time<=?", toMicros(before));
-      where.add("(m.plan_time<? OR m.flow_key<?)", toMicros(before));
-      query.values.push_back(before_key);
-    } else {
-      where.add("m.plan_time<?", toMicros(before));
-    }
-  }
-  query.sql += " ORDER BY m.plan_time DESC,m.flow_key DESC LIMIT ?";
+  QueryPart query = makeMissedQuery(filter, before, before_key);
   query.values.push_back(int64_t{limit} + 1);
   PageOf<MissedRecord> page;
-  RETURN_IF_ERROR(collect(query.sql, query.values, [&](SqlRow& row) -> Status {
-    if (fits(page, limit)) page.items.push_back(readMissed(row));
-    return {};
-  }));
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {}{} ORDER BY m.plan_time DESC,m.flow_key DESC LIMIT ?",
+                          kMissedColumns, query.sql),
+              query.values, [&](SqlRow& row) -> Status {
+                if (fits(page, limit)) page.items.push_back(readMissed(row));
+                return {};
+              }));
   return page;
+}
+
+Result<uint64_t> SqlReader::countMissed(const MissedFilter& filter) {
+  return countRows(makeMissedQuery(filter, {}, {}));
 }
 
 Result<WallTime> SqlReader::lastSuccess(std::string_view key, WallTime before) {
@@ -293,20 +325,22 @@ Result<std::optional<EventRecord>> SqlReader::event(std::string_view name, std::
   return found;
 }
 
-Result<PageOf<EventRecord>> SqlReader::events(std::string_view name, uint64_t before,
+Result<PageOf<EventRecord>> SqlReader::events(const EventFilter& filter, uint64_t before,
                                               uint32_t limit) {
-  QueryPart query{.sql = fmt::format("SELECT {} FROM event e", kEventColumns), .values = {}};
-  Conditions where(query);
-  if (!name.empty()) where.add("e.name=?", name);
-  if (before != 0) where.add("e.id<?", before);
-  query.sql += " ORDER BY e.id DESC LIMIT ?";
+  QueryPart query = makeEventQuery(filter, before);
   query.values.push_back(int64_t{limit} + 1);
   PageOf<EventRecord> page;
-  RETURN_IF_ERROR(collect(query.sql, query.values, [&](SqlRow& row) -> Status {
-    if (fits(page, limit)) page.items.push_back(readEvent(row));
-    return {};
-  }));
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {}{} ORDER BY e.id DESC LIMIT ?", kEventColumns, query.sql),
+              query.values, [&](SqlRow& row) -> Status {
+                if (fits(page, limit)) page.items.push_back(readEvent(row));
+                return {};
+              }));
   return page;
+}
+
+Result<uint64_t> SqlReader::countEvents(const EventFilter& filter) {
+  return countRows(makeEventQuery(filter, 0));
 }
 
 Result<std::vector<EventRecord>> SqlReader::eventsBetween(std::string_view name, WallTime from,

@@ -72,6 +72,15 @@ Status SqlReader::scan(std::string_view sql, const std::function<Status(SqlRow&)
   });
 }
 
+Result<uint64_t> SqlReader::countRows(const QueryPart& query) {
+  uint64_t rows = 0;
+  RETURN_IF_ERROR(collect("SELECT COUNT(*)" + query.sql, query.values, [&](SqlRow& row) -> Status {
+    rows = row.natural(0);
+    return {};
+  }));
+  return rows;
+}
+
 Status SqlReader::inSnapshot(const Step& step) {
   return withSession([&](SqlSession& session, bool& got_rows) -> Status {
     RETURN_IF_ERROR(session.execute(backend_->beginSnapshot()).status());
@@ -107,13 +116,7 @@ Result<TaskPage> SqlReader::tasks(const TaskFilter& filter, TaskId before, uint3
 }
 
 Result<uint64_t> SqlReader::countTasks(const TaskFilter& filter) {
-  const QueryPart query = makeTaskQuery(filter, 0, false);
-  uint64_t count = 0;
-  RETURN_IF_ERROR(collect("SELECT COUNT(*)" + query.sql, query.values, [&](SqlRow& row) -> Status {
-    count = row.natural(0);
-    return {};
-  }));
-  return count;
+  return countRows(makeTaskQuery(filter, 0, false));
 }
 
 Result<TaskCounts> SqlReader::taskCounts() {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "dao/conditions.h"
 #include "dao/reader.h"
 #include "dao/sql_session.h"
 
@@ -22,6 +23,7 @@ class SqlReader final : public Reader {
   // In audit_rows.cc.
   Result<PageOf<AuditRecord>> audit(const AuditFilter& filter, uint64_t before,
                                     uint32_t limit) override;
+  Result<uint64_t> countAudit(const AuditFilter& filter) override;
   Result<std::vector<std::pair<TaskId, std::string>>> specs(std::span<const TaskId> ids) override;
 
   Result<std::vector<LiveRange>> liveRanges(uint32_t count) override;
@@ -39,6 +41,7 @@ class SqlReader final : public Reader {
   Result<std::optional<FlowRow>> flow(std::string_view key) override;
   Result<PageOf<FlowRow>> flows(const FlowFilter& filter, std::string_view after,
                                 uint32_t limit) override;
+  Result<uint64_t> countFlows(const FlowFilter& filter) override;
   Result<std::optional<FlowVersionRecord>> flowVersion(std::string_view key,
                                                        uint32_t version) override;
   Result<PageOf<FlowVersionRecord>> flowVersions(std::string_view key, uint32_t before,
@@ -53,14 +56,16 @@ class SqlReader final : public Reader {
   Result<std::vector<TaskRecord>> tasksPlanned(std::string_view key, std::string_view task,
                                                WallTime from, WallTime before,
                                                uint32_t limit) override;
-  Result<PageOf<MissedRecord>> missed(std::string_view key, WallTime before,
+  Result<PageOf<MissedRecord>> missed(const MissedFilter& filter, WallTime before,
                                       std::string_view before_key, uint32_t limit) override;
+  Result<uint64_t> countMissed(const MissedFilter& filter) override;
   Result<WallTime> lastSuccess(std::string_view key, WallTime before) override;
   Result<std::optional<MissedRecord>> missedInstant(std::string_view key,
                                                     WallTime plan_time) override;
   Result<std::optional<EventRecord>> event(std::string_view name, std::string_view key) override;
-  Result<PageOf<EventRecord>> events(std::string_view name, uint64_t before,
+  Result<PageOf<EventRecord>> events(const EventFilter& filter, uint64_t before,
                                      uint32_t limit) override;
+  Result<uint64_t> countEvents(const EventFilter& filter) override;
   Result<std::vector<EventRecord>> eventsBetween(std::string_view name, WallTime from,
                                                  WallTime before, uint32_t limit) override;
   Result<std::optional<BackfillRecord>> backfill(uint64_t id) override;
@@ -82,6 +87,8 @@ class SqlReader final : public Reader {
                  const std::function<Status(SqlRow&)>& take);
   // The same for many rows, which are not held in memory.
   Status scan(std::string_view sql, const std::function<Status(SqlRow&)>& take);
+  // How many rows a query has, given from FROM on.
+  Result<uint64_t> countRows(const QueryPart& query);
   // The same for several queries of one snapshot.
   Status inSnapshot(const Step& step);
   Status streamLive(SqlSession& session, const LiveRange& range,

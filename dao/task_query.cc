@@ -21,7 +21,7 @@ QueryPart makeTaskQuery(const TaskFilter& filter, TaskId before, bool with_run) 
     where.add("t.reason=?", static_cast<int64_t>(filter.reason));
   }
   if (!filter.name.empty()) where.add("t.name=?", std::string_view(filter.name));
-  if (!filter.text.empty()) where.add("instr(t.name,?)>0", std::string_view(filter.text));
+  where.addPart("t.name", filter.text);
   if (!filter.tag.empty()) where.add("g.tag=?", std::string_view(filter.tag));
   if (!filter.group.empty()) where.add("w.tag=?", query.keep(groupTag(filter.group)));
   if (!filter.host.empty()) where.add("r.host=?", std::string_view(filter.host));
@@ -33,12 +33,7 @@ QueryPart makeTaskQuery(const TaskFilter& filter, TaskId before, bool with_run) 
   }
   if (filter.run_id != 0) where.add("x.run_id=?", static_cast<uint64_t>(filter.run_id));
   if (!filter.flow.empty()) where.add("f.tag=?", query.keep(flowMark(filter.flow)));
-  if (filter.created_from != WallTime{}) {
-    where.add("t.created_at>=?", toMicros(filter.created_from));
-  }
-  if (filter.created_before != WallTime{}) {
-    where.add("t.created_at<?", toMicros(filter.created_before));
-  }
+  where.addTimes("t.created_at", filter.created_from, filter.created_before);
   return query;
 }
 

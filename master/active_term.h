@@ -138,6 +138,9 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   // on the caller's thread, and kept. Not done in time: all are null.
   std::vector<std::shared_ptr<const FlowVersion>> newestVersions(
       const std::vector<std::string>& keys);
+  // The same; none: not done in time.
+  std::optional<std::vector<std::shared_ptr<const FlowVersion>>> findNewestVersions(
+      const std::vector<std::string>& keys);
 
   // Reads, on the caller's thread, what `unread` (asked on the dispatcher thread, again and again)
   // names, until it names nothing: so that a command about many flows has nothing left to read.

@@ -76,6 +76,13 @@ bool ActiveTerm::awaitCommits(Millis limit) {
 
 std::vector<std::shared_ptr<const FlowVersion>> ActiveTerm::newestVersions(
     const std::vector<std::string>& keys) {
+  auto versions = findNewestVersions(keys);
+  if (!versions) versions.emplace(keys.size());
+  return std::move(*versions);
+}
+
+std::optional<std::vector<std::shared_ptr<const FlowVersion>>> ActiveTerm::findNewestVersions(
+    const std::vector<std::string>& keys) {
   struct Found {
     std::shared_ptr<const FlowVersion> version;
     FlowState::Unread unread;
@@ -87,8 +94,9 @@ std::vector<std::shared_ptr<const FlowVersion>> ActiveTerm::newestVersions(
       if (flow != nullptr) (*found)[i] = {flow->newest, FlowState::unreadOf(*flow)};
     }
   });
+  if (!looked) return std::nullopt;
   std::vector<std::shared_ptr<const FlowVersion>> versions(keys.size());
-  for (size_t i = 0; looked && i < keys.size(); ++i) {
+  for (size_t i = 0; i < keys.size(); ++i) {
     Found& one = (*found)[i];
     if (one.version == nullptr && one.unread.text != nullptr) {
       auto read = readFlowVersion(one.unread.flow, one.unread.number, *one.unread.text);

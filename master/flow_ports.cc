@@ -8,18 +8,6 @@
 namespace baton::master {
 namespace {
 
-dao::RunFilter filterOfRuns(const api::RunListQuery& query) {
-  dao::RunFilter filter;
-  filter.flow = nameKey(query.flow);
-  filter.statuses = query.statuses;
-  filter.triggers = query.triggers;
-  filter.backfill = query.backfill;
-  filter.plan_from = query.plan_from;
-  filter.plan_before = query.plan_before;
-  filter.late = query.late;
-  return filter;
-}
-
 std::string needText(const std::string& task, flow::NeedOn on) {
   return fmt::format("{} ({})", task, flow::toString(on));
 }
@@ -187,8 +175,8 @@ Result<api::FlowView> FlowPorts::flow(const std::string& name, std::optional<uin
     view.version = std::move(*older);
   }
   const flow::ParsedFlow parsed = flow::parseFlow(name, view.version.text, {.stored = true});
+  if (parsed.flow) describeBy(*parsed.flow, view);
   if (parsed.flow && parsed.flow->schedule) {
-    view.schedule = flow::scheduleText(*parsed.flow);
     const std::string& calendar = parsed.flow->schedule->calendar;
     const auto days = calendar.empty() ? nullptr : term->calendarDays(calendar);
     const Recurrence recurrence = flow::recurrenceOf(*parsed.flow, view.record.online_since, days);
@@ -208,28 +196,6 @@ Result<api::FlowView> FlowPorts::flow(const std::string& name, std::optional<uin
   const auto live = std::make_shared<uint64_t>(0);
   if (term->inspect([term, key, live] { *live = term->liveRunsOf(key); })) view.live_runs = *live;
   return view;
-}
-
-Result<api::ListOf<api::FlowView>> FlowPorts::flows(const api::FlowListQuery& query) {
-  ASSIGN_OR_RETURN(const auto term, master_.activeTerm());
-  dao::FlowFilter filter{query.online, query.text};
-  ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
-    return reader.flows(filter, query.after, query.limit);
-  }));
-  api::ListOf<api::FlowView> list;
-  list.more = page.more;
-  for (dao::FlowRow& row : page.items) {
-    api::FlowView& view = list.items.emplace_back();
-    view.record = std::move(row.record);
-    if (row.version) view.version = std::move(*row.version);
-  }
-  std::vector<std::string> keys;
-  for (const api::FlowView& view : list.items) keys.push_back(view.record.key());
-  const auto versions = term->newestVersions(keys);
-  for (size_t i = 0; i < keys.size(); ++i) {
-    if (versions[i] != nullptr) list.items[i].schedule = flow::scheduleText(versions[i]->spec);
-  }
-  return list;
 }
 
 Result<api::ListOf<FlowVersionRecord>> FlowPorts::versions(const std::string& name, uint32_t before,
@@ -328,27 +294,6 @@ Result<std::vector<api::NodeView>> FlowPorts::nodes(RunId id) {
   return nodes;
 }
 
-Result<api::ListOf<api::RunView>> FlowPorts::runs(const api::RunListQuery& query) {
-  ASSIGN_OR_RETURN(const auto term, master_.activeTerm());
-  const dao::RunFilter filter = filterOfRuns(query);
-  ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
-    return reader.runs(filter, query.before, query.limit);
-  }));
-  api::ListOf<api::RunView> list;
-  list.more = page.more;
-  std::vector<api::RunView*> views;
-  list.items.reserve(page.items.size());
-  for (RunRecord& record : page.items) {
-    views.push_back(&list.items.emplace_back(api::RunView{std::move(record), {}}));
-  }
-  if (query.total) {
-    ASSIGN_OR_RETURN(list.total,
-                     readers_.with([&](dao::Reader& reader) { return reader.countRuns(filter); }));
-  }
-  explainWaiting(*term, std::move(views));
-  return list;
-}
-
 Result<api::Explanation> FlowPorts::explainRun(RunId id) {
   ASSIGN_OR_RETURN(const api::RunView view, run(id));
   const RunRecord& record = view.record;
@@ -428,15 +373,6 @@ Result<api::Explanation> FlowPorts::explainTask(TaskId id) {
   return out;
 }
 
-Result<api::ListOf<MissedRecord>> FlowPorts::missed(const std::string& flow, WallTime before,
-                                                    const std::string& before_key, uint32_t limit) {
-  RETURN_IF_ERROR(master_.activeTerm().status());
-  ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
-    return reader.missed(nameKey(flow), before, before_key, limit);
-  }));
-  return api::ListOf<MissedRecord>{std::move(page.items), page.more, {}};
-}
-
 void FlowPorts::runMissed(std::string flow, WallTime plan_time, api::Request request,
                           api::Callback<RunRecord> done) {
   done = answeredOnce<RunRecord>(std::move(done));
@@ -467,15 +403,6 @@ void FlowPorts::send(api::EventSend event, api::Callback<api::EventSent> done) {
   const auto term = master_.activeTerm();
   if (!term.ok()) return done(term.error());
   (*term)->sendEvent(std::move(event), std::move(done));
-}
-
-Result<api::ListOf<EventRecord>> FlowPorts::events(const std::string& name, uint64_t before,
-                                                   uint32_t limit) {
-  RETURN_IF_ERROR(master_.activeTerm().status());
-  ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
-    return reader.events(name, before, limit);
-  }));
-  return api::ListOf<EventRecord>{std::move(page.items), page.more, {}};
 }
 
 }  // namespace baton::master

@@ -37,17 +37,22 @@ class FlowPorts final : public api::FlowPort, public api::RunPort, public api::E
   Result<api::ListOf<api::RunView>> runs(const api::RunListQuery& query) override;
   Result<api::Explanation> explainRun(RunId id) override;
   Result<api::Explanation> explainTask(TaskId id) override;
-  Result<api::ListOf<MissedRecord>> missed(const std::string& flow, WallTime before,
-                                           const std::string& before_key, uint32_t limit) override;
+  Result<api::ListOf<MissedRecord>> missed(const api::MissedListQuery& query) override;
   Result<api::Explanation> explainMissed(const std::string& flow, WallTime plan_time) override;
   void runMissed(std::string flow, WallTime plan_time, api::Request request,
                  api::Callback<RunRecord> done) override;
 
   void send(api::EventSend event, api::Callback<api::EventSent> done) override;
-  Result<api::ListOf<EventRecord>> events(const std::string& name, uint64_t before,
-                                          uint32_t limit) override;
+  Result<api::ListOf<EventRecord>> events(const api::EventListQuery& query) override;
 
  private:
+  struct FlowPage;
+  Result<FlowPage> flowPage(ActiveTerm& term, const dao::FlowFilter& filter,
+                            const std::string& after, uint32_t limit);
+  // By what only definitions say.
+  Result<api::ListOf<api::FlowView>> flowsByDefinition(ActiveTerm& term,
+                                                       const dao::FlowFilter& filter,
+                                                       const api::FlowListQuery& query);
   // Why live runs wait, put into the views.
   void explainWaiting(ActiveTerm& term, std::vector<api::RunView*> views) const;
   Result<RunRecord> runRow(RunId id);

@@ -356,7 +356,12 @@ Result<api::ListOf<AuditRecord>> MasterPorts::audit(const api::AuditListQuery& q
   ASSIGN_OR_RETURN(auto page, readers_.with([&](dao::Reader& reader) {
     return reader.audit(filter, query.before, query.limit);
   }));
-  return api::ListOf<AuditRecord>{std::move(page.items), page.more, {}};
+  api::ListOf<AuditRecord> list{.items = std::move(page.items), .more = page.more};
+  if (query.total) {
+    ASSIGN_OR_RETURN(list.total,
+                     readers_.with([&](dao::Reader& reader) { return reader.countAudit(filter); }));
+  }
+  return list;
 }
 
 }  // namespace baton::master

@@ -14,9 +14,9 @@ constexpr std::array kAuditQuery{
     QueryParam{"outcome", R"({"type":"string","enum":["done","refused"]})", "Default: both."},
     QueryParam{"from", R"({"type":"string","format":"date-time"})", "Included."},
     QueryParam{"before", R"({"type":"string","format":"date-time"})", "Excluded."},
-    QueryParam{"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
-               "Items at most, default 50."},
-    QueryParam{"cursor", R"({"type":"string"})", "next_cursor of the page before."},
+    kPageLimit,
+    kPageCursor,
+    kPageTotal,
 };
 
 constexpr std::array kWatchQuery{

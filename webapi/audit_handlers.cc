@@ -41,7 +41,8 @@ Result<AuditListQuery> readAuditListQuery(const net::HttpRequest& request) {
       .text("request_id", query.request_id)
       .text("outcome", outcome)
       .time("from", query.from)
-      .time("before", query.until);
+      .time("before", query.until)
+      .boolean("total", query.total);
   checkWord(reader, "kind", query.kind, true);
   checkWord(reader, "action", query.action, false);
   if (!outcome.empty()) {
@@ -83,16 +84,6 @@ Result<Json> auditToJson(const AuditRecord& row) {
               {"after", std::move(after)}};
 }
 
-Result<Json> auditPageToJson(const master::api::ListOf<AuditRecord>& view) {
-  Json items = Json::array();
-  for (const AuditRecord& row : view.items) {
-    ASSIGN_OR_RETURN(Json json, auditToJson(row));
-    items.push_back(std::move(json));
-  }
-  const bool more = view.more && !view.items.empty();
-  return pageToJson(std::move(items), more ? cursorOf(kAuditCursorMark, view.items.back().id) : "");
-}
-
 }  // namespace
 
 void AuditHandlers::bindTo(Router& router) {
@@ -104,7 +95,9 @@ void AuditHandlers::list(const Call& call) {
   if (!query.ok()) return call.fail(query.error());
   const auto view = audit_.audit(*query);
   if (!view.ok()) return call.fail(view.error());
-  call.finish(auditPageToJson(*view));
+  call.finish(listToJson(*view, auditToJson, [](const AuditRecord& row) {
+    return cursorOf(kAuditCursorMark, row.id);
+  }));
 }
 
 }  // namespace baton::webapi

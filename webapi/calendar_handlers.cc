@@ -75,28 +75,18 @@ void CalendarHandlers::bindTo(Router& router) {
 
 void CalendarHandlers::list(const Call& call) {
   QueryReader reader(call.request());
-  std::string cursor;
   std::string after;
   uint32_t limit = 50;
-  reader.text("cursor", cursor);
   readPageLimit(reader, limit);
-  if (!cursor.empty()) {
-    after =
-        cursor.starts_with(kCalendarCursorMark) ? cursor.substr(kCalendarCursorMark.size()) : "";
-    if (!isValidName(after)) failCursor(reader);
-  }
+  readNameCursor(reader, kCalendarCursorMark, after);
   if (const Status read = reader.finish(); !read.ok()) return call.fail(read.error());
   const auto view = calendars_.calendars(after, limit);
   if (!view.ok()) return call.fail(view.error());
-  Json items = Json::array();
-  for (const CalendarView& calendar : view->items) {
-    items.push_back(calendarToJson(calendar, false));
-  }
-  std::string next;
-  if (view->more && !view->items.empty()) {
-    next = fmt::format("{}{}", kCalendarCursorMark, view->items.back().record.key());
-  }
-  call.replyJson(pageToJson(std::move(items), next));
+  call.finish(listToJson(
+      *view, [](const CalendarView& calendar) { return calendarToJson(calendar, false); },
+      [](const CalendarView& calendar) {
+        return nameCursorOf(kCalendarCursorMark, calendar.record.key());
+      }));
 }
 
 void CalendarHandlers::get(const Call& call) {

@@ -9,16 +9,6 @@ namespace {
 
 using master::api::EventSent;
 
-Result<Json> eventPageToJson(const master::api::ListOf<EventRecord>& view) {
-  Json items = Json::array();
-  for (const EventRecord& event : view.items) {
-    ASSIGN_OR_RETURN(Json json, eventToJson(event));
-    items.push_back(std::move(json));
-  }
-  const bool more = view.more && !view.items.empty();
-  return pageToJson(std::move(items), more ? eventCursorAfter(view.items.back().id) : "");
-}
-
 }  // namespace
 
 void EventHandlers::bindTo(Router& router) {
@@ -41,9 +31,10 @@ void EventHandlers::send(const Call& call) {
 void EventHandlers::list(const Call& call) {
   const auto query = readEventListQuery(call.request());
   if (!query.ok()) return call.fail(query.error());
-  const auto view = events_.events(query->name, query->before, query->limit);
+  const auto view = events_.events(*query);
   if (!view.ok()) return call.fail(view.error());
-  call.finish(eventPageToJson(*view));
+  call.finish(listToJson(*view, eventToJson,
+                         [](const EventRecord& event) { return eventCursorAfter(event.id); }));
 }
 
 }  // namespace baton::webapi

@@ -45,12 +45,9 @@ void FlowHandlers::list(const Call& call) {
   if (!query.ok()) return call.fail(query.error());
   const auto view = flows_.flows(*query);
   if (!view.ok()) return call.fail(view.error());
-  Json items = Json::array();
-  for (const FlowView& flow : view->items) items.push_back(flowToJson(flow, false));
-  const bool more = view->more && !view->items.empty();
-  Json page = pageToJson(std::move(items), more ? flowCursorAfter(view->items.back().record) : "");
-  if (view->total) page["total"] = *view->total;
-  call.replyJson(page);
+  call.finish(listToJson(
+      *view, [](const FlowView& flow) { return flowToJson(flow, false); },
+      [](const FlowView& flow) { return flowCursorAfter(flow.record); }));
 }
 
 void FlowHandlers::get(const Call& call) {
@@ -138,10 +135,7 @@ void FlowHandlers::versions(const Call& call) {
   if (!query.ok()) return call.fail(query.error());
   const auto view = flows_.versions(*name, query->before, query->limit);
   if (!view.ok()) return call.fail(view.error());
-  Json items = Json::array();
-  for (const FlowVersionRecord& version : view->items) items.push_back(flowVersionToJson(version));
-  const bool more = view->more && !view->items.empty();
-  call.replyJson(pageToJson(std::move(items), more ? versionCursorAfter(view->items.back()) : ""));
+  call.finish(listToJson(*view, flowVersionToJson, versionCursorAfter));
 }
 
 void FlowHandlers::setOnline(const Call& call, bool online) {

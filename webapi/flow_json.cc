@@ -54,6 +54,8 @@ Json flowToJson(const FlowView& view, bool whole) {
                {"online", record.online},
                {"online_since", record.online ? timeToJson(record.online_since) : Json(nullptr)},
                {"schedule", textOrNull(view.schedule)},
+               {"owner", textOrNull(view.owner)},
+               {"tags", view.tags},
                {"next_at", timeToJson(record.next_at)},
                {"last_instant", timeToJson(record.last_instant)},
                {"last_success", timeToJson(record.last_success)},

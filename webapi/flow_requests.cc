@@ -90,7 +90,7 @@ Result<std::string> flowNameOf(const Call& call) {
 }
 
 std::string flowCursorAfter(const FlowRecord& flow) {
-  return fmt::format("{}{}", kFlowCursorMark, flow.key());
+  return nameCursorOf(kFlowCursorMark, flow.key());
 }
 
 std::string versionCursorAfter(const FlowVersionRecord& version) {
@@ -155,14 +155,14 @@ Result<FlowListQuery> readFlowListQuery(const net::HttpRequest& request) {
   FlowListQuery query;
   QueryReader reader(request);
   bool online = false;
-  std::string cursor;
-  reader.boolean("online", online).text("q", query.text).text("cursor", cursor);
+  reader.boolean("online", online)
+      .text("q", query.text)
+      .text("owner", query.owner)
+      .text("tag", query.tag)
+      .boolean("total", query.total);
   readPageLimit(reader, query.limit);
+  readNameCursor(reader, kFlowCursorMark, query.after);
   if (reader.has("online")) query.online = online;
-  if (!cursor.empty()) {
-    query.after = cursor.starts_with(kFlowCursorMark) ? cursor.substr(kFlowCursorMark.size()) : "";
-    if (!isValidName(query.after)) failCursor(reader);
-  }
   RETURN_IF_ERROR(reader.finish());
   return query;
 }

@@ -44,13 +44,7 @@ Result<PreviewRequest> readPreview(const net::HttpRequest& request, WallTime now
 Result<master::api::RunListQuery> readRunListQuery(const net::HttpRequest& request);
 // The body that fits the command.
 Result<master::api::RunOrder> readRunOrder(const Call& call, master::api::RunCommand command);
-struct MissedListQuery {
-  std::string flow;
-  WallTime before{};
-  std::string before_key;
-  uint32_t limit = 50;
-};
-Result<MissedListQuery> readMissedListQuery(const net::HttpRequest& request);
+Result<master::api::MissedListQuery> readMissedListQuery(const net::HttpRequest& request);
 struct MissedRun {
   std::string flow;
   WallTime plan_time{};
@@ -61,12 +55,7 @@ Result<MissedRun> readMissedRun(const Call& call);
 Result<MissedRun> readInstant(const net::HttpRequest& request);
 
 Result<master::api::EventSend> readEventSend(const Call& call);
-struct EventListQuery {
-  std::string name;
-  uint64_t before = 0;
-  uint32_t limit = 50;
-};
-Result<EventListQuery> readEventListQuery(const net::HttpRequest& request);
+Result<master::api::EventListQuery> readEventListQuery(const net::HttpRequest& request);
 
 // Opaque cursors that stand behind the last item of a page.
 std::string flowCursorAfter(const FlowRecord& flow);

@@ -7,16 +7,14 @@ namespace {
 
 constexpr size_t kDefinitionBytesMax = 1024 * 1024;  // As the reader of definitions has it.
 
-constexpr QueryParam kFlowPageLimit{"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
-                                    "Items at most, default 50."};
-constexpr QueryParam kFlowPageCursor{"cursor", R"({"type":"string"})",
-                                     "next_cursor of the page before."};
-
 constexpr std::array kFlowListQuery{
-    QueryParam{"online", R"({"type":"boolean"})", "Only those that are online, or offline."},
-    QueryParam{"q", R"({"type":"string"})", "A part of the name."},
-    kFlowPageLimit,
-    kFlowPageCursor,
+    flagParam("online", "Only those that are online, or offline."),
+    textParam("q", "A part of the name."),
+    textParam("owner", "Owner that the newest version names."),
+    textParam("tag", "A tag that the newest version has."),
+    kPageLimit,
+    kPageCursor,
+    kPageTotal,
 };
 constexpr std::array kFlowQuery{
     QueryParam{"version", R"({"type":"integer","minimum":1})", "Default: the newest."},
@@ -25,11 +23,11 @@ constexpr std::array kFlowApplyQuery{
     QueryParam{"online", R"({"type":"boolean"})", "Online afterwards; default: as it was."},
     QueryParam{"dry_run", R"({"type":"boolean"})", "Check and compare, and change nothing."},
 };
-constexpr std::array kCalendarListQuery{kFlowPageLimit, kFlowPageCursor};
+constexpr std::array kCalendarListQuery{kPageLimit, kPageCursor};
 constexpr std::array kCalendarApplyQuery{
     QueryParam{"dry_run", R"({"type":"boolean"})", "Check and compare, and change nothing."},
 };
-constexpr std::array kFlowVersionsQuery{kFlowPageLimit, kFlowPageCursor};
+constexpr std::array kFlowVersionsQuery{kPageLimit, kPageCursor};
 constexpr std::array kPreviewQuery{
     QueryParam{"cron", R"({"type":"string"})", "Five fields (Unix), or six or seven (Quartz)."},
     QueryParam{"timezone", R"({"type":"string"})", "Zone, such as Europe/Berlin."},

@@ -1,6 +1,10 @@
 #include "webapi/limit_handlers.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "common/base/json.h"
+#include "webapi/list_cursor.h"
 #include "webapi/request_key.h"
 #include "webapi/task_handlers.h"
 #include "webapi/task_json.h"
@@ -144,7 +148,20 @@ Result<LimitChange> readDegrade(const Call& call) {
   return change;
 }
 
-Json listOfLimits(Json items) { return {{"items", std::move(items)}, {"next_cursor", nullptr}}; }
+constexpr std::string_view kGroupCursorMark = "g-";
+constexpr std::string_view kLimitCursorMark = "l-";
+
+std::string limitKeyOf(const LimitView& view) {
+  return fmt::format("{}/{}", toString(view.record.kind), view.record.name);
+}
+
+bool isSo(bool value, const std::optional<bool>& wanted) { return !wanted || value == *wanted; }
+
+void readFlag(QueryReader& reader, std::string_view name, std::optional<bool>& out) {
+  bool flag = false;
+  reader.boolean(name, flag);
+  if (reader.has(name)) out = flag;
+}
 
 }  // namespace
 
@@ -171,21 +188,51 @@ void LimitHandlers::bindTo(Router& router) {
 }
 
 void LimitHandlers::listGroups(const Call& call) {
-  const auto views = groups_.limits(LimitKind::Group);
+  QueryReader reader(call.request());
+  NamePage page;
+  std::string name;
+  std::string text;
+  std::optional<bool> set;
+  std::optional<bool> open;
+  reader.text("name", name).text("q", text);
+  readFlag(reader, "set", set);
+  readFlag(reader, "open", open);
+  readNamePage(reader, kGroupCursorMark, page);
+  if (const Status read = reader.finish(); !read.ok()) return call.fail(read.error());
+  auto views = groups_.limits(LimitKind::Group);
   if (!views.ok()) return call.fail(views.error());
-  Json items = Json::array();
-  for (const LimitView& view : *views) items.push_back(limitToJson(view));
-  call.replyJson(listOfLimits(std::move(items)));
+  const auto wanted = [&](const LimitView& view) {
+    return isOrAny(view.record.name, name) && hasPart(view.record.name, text) &&
+           isSo(view.has_row, set) && isSo(view.open, open);
+  };
+  const auto name_of = [](const LimitView& view) { return view.record.name; };
+  call.finish(listToJson(
+      pageOf(std::move(*views), page, wanted, name_of), limitToJson,
+      [&](const LimitView& view) { return nameCursorOf(kGroupCursorMark, name_of(view)); }));
 }
 
 void LimitHandlers::listLimits(const Call& call) {
-  Json items = Json::array();
+  QueryReader reader(call.request());
+  NamePage page;
+  std::vector<std::string> kinds;
+  std::string name;
+  std::string text;
+  reader.knownWords("kind", {"flow", "user", "host"}, kinds).text("name", name).text("q", text);
+  readNamePage(reader, kLimitCursorMark, page);
+  if (const Status read = reader.finish(); !read.ok()) return call.fail(read.error());
+  std::vector<LimitView> all;
   for (const LimitKind kind : {LimitKind::Flow, LimitKind::User, LimitKind::Host}) {
-    const auto views = groups_.limits(kind);
+    if (!isOneOf(std::string(toString(kind)), kinds)) continue;
+    auto views = groups_.limits(kind);
     if (!views.ok()) return call.fail(views.error());
-    for (const LimitView& view : *views) items.push_back(limitToJson(view));
+    std::move(views->begin(), views->end(), std::back_inserter(all));
   }
-  call.replyJson(listOfLimits(std::move(items)));
+  const auto wanted = [&](const LimitView& view) {
+    return isOrAny(view.record.name, name) && hasPart(view.record.name, text);
+  };
+  call.finish(listToJson(
+      pageOf(std::move(all), page, wanted, limitKeyOf), limitToJson,
+      [](const LimitView& view) { return nameCursorOf(kLimitCursorMark, limitKeyOf(view)); }));
 }
 
 void LimitHandlers::get(const Call& call, LimitKind kind, const std::string& name) {

@@ -3,6 +3,38 @@
 #include <charconv>
 
 namespace baton::webapi {
+namespace {
+
+constexpr char kEscape = '~';
+constexpr size_t kNameCursorCharsMax = 4'096;
+
+// Stands in a query as it is.
+bool isPlain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-' || c == ':';
+}
+
+// Empty: these are not the characters of a cursor.
+std::string unescaped(std::string_view text) {
+  std::string name;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (isPlain(text[i])) {
+      name += text[i];
+      continue;
+    }
+    unsigned byte = 0;
+    const std::string_view digits = text.substr(i + 1, 2);
+    const auto [read, failure] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+    const bool whole = failure == std::errc() && read == digits.data() + 2;
+    if (text[i] != kEscape || !whole) return {};
+    name += static_cast<char>(byte);
+    i += 2;
+  }
+  return name;
+}
+
+}  // namespace
 
 std::string cursorOf(std::string_view mark, uint64_t number) {
   return fmt::format("{}{:x}", mark, number);
@@ -31,6 +63,29 @@ void readCursor(QueryReader& reader, std::string_view mark, uint64_t max, uint64
   const auto number = parseCursorNumber(text.substr(mark.size()), max);
   if (!number.ok()) return failCursor(reader);
   out = *number;
+}
+
+std::string nameCursorOf(std::string_view mark, std::string_view name) {
+  std::string cursor(mark);
+  for (const char c : name) {
+    cursor += isPlain(c) ? std::string(1, c)
+                         : fmt::format("{}{:02x}", kEscape, static_cast<unsigned char>(c));
+  }
+  return cursor;
+}
+
+void readNameCursor(QueryReader& reader, std::string_view mark, std::string& out) {
+  std::string cursor;
+  reader.text("cursor", cursor, kNameCursorCharsMax);
+  if (cursor.empty()) return;
+  if (cursor.starts_with(mark)) out = unescaped(std::string_view(cursor).substr(mark.size()));
+  if (out.empty()) failCursor(reader);
+}
+
+void readNamePage(QueryReader& reader, std::string_view mark, NamePage& out) {
+  reader.boolean("total", out.total);
+  readPageLimit(reader, out.limit);
+  readNameCursor(reader, mark, out.after);
 }
 
 void readPageLimit(QueryReader& reader, uint32_t& out) {

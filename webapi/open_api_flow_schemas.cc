@@ -28,6 +28,8 @@ constexpr std::string_view kFlowSchemas = R"json({
   "online": {"type": "boolean", "description": "Only an online flow fires."},
   "online_since": {"$ref": "#/components/schemas/Time"},
   "schedule": {"type": ["string", "null"], "description": "In the words of the definition."},
+  "owner": {"type": ["string", "null"]},
+  "tags": {"type": "array", "items": {"type": "string"}},
   "next_at": {"$ref": "#/components/schemas/Time"},
   "last_instant": {"$ref": "#/components/schemas/Time"},
   "last_success": {"$ref": "#/components/schemas/Time"},

@@ -19,11 +19,11 @@ Result<int64_t> parseDecimal(std::string_view text, int64_t min, int64_t max) {
   return value;
 }
 
-QueryReader& QueryReader::text(std::string_view name, std::string& out) {
+QueryReader& QueryReader::text(std::string_view name, std::string& out, size_t max) {
   const std::string* value = request_.findQuery(name);
   if (value == nullptr) return *this;
-  if (value->empty() || utf8Length(*value) > 256) {
-    fail(name, "must have 1 to 256 characters");
+  if (value->empty() || utf8Length(*value) > max) {
+    fail(name, fmt::format("must have 1 to {} characters", max));
     return *this;
   }
   out = *value;
@@ -80,6 +80,16 @@ QueryReader& QueryReader::words(std::string_view name, std::vector<std::string>&
   }
   if (out.size() > 64) fail(name, "has more than 64 words");
   return *this;
+}
+
+QueryReader& QueryReader::knownWords(std::string_view name,
+                                     const std::vector<std::string_view>& known,
+                                     std::vector<std::string>& out) {
+  const auto parse = [&](const std::string& word) -> std::optional<std::string> {
+    if (std::find(known.begin(), known.end(), word) == known.end()) return std::nullopt;
+    return word;
+  };
+  return choices(name, fmt::format("{}", fmt::join(known, ", ")), parse, out);
 }
 
 void QueryReader::failWord(std::string_view name, std::string_view word,

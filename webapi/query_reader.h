@@ -21,7 +21,8 @@ class QueryReader {
   explicit QueryReader(const net::HttpRequest& request) : request_(request) {}
 
   bool has(std::string_view name) const { return request_.findQuery(name) != nullptr; }
-  QueryReader& text(std::string_view name, std::string& out);  // 1 to 256 characters.
+  // 1 to `max` characters.
+  QueryReader& text(std::string_view name, std::string& out, size_t max = 256);
   QueryReader& integer(std::string_view name, int64_t& out, int64_t min, int64_t max);
   QueryReader& boolean(std::string_view name, bool& out);  // true or false
   QueryReader& time(std::string_view name, WallTime& out);
@@ -45,6 +46,10 @@ class QueryReader {
     return *this;
   }
 
+  // The same of words that stand for themselves.
+  QueryReader& knownWords(std::string_view name, const std::vector<std::string_view>& known,
+                          std::vector<std::string>& out);
+
   // `"FOO" is not one of A, B, C`
   void failWord(std::string_view name, std::string_view word, std::string_view expected);
   void fail(std::string_view name, std::string message);
@@ -54,6 +59,17 @@ class QueryReader {
   const net::HttpRequest& request_;
   std::optional<Error> error_;
 };
+
+// "low, normal, high": the words of an enumeration; those without a name are left out.
+template <typename Word>
+std::string namesOf(size_t count) {
+  std::string names;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view name = toString(static_cast<Word>(i));
+    if (!name.empty()) names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
 
 // Decimal digits without sign or blanks. Errors: InvalidArgument (other, or outside the bounds).
 Result<int64_t> parseDecimal(std::string_view text, int64_t min, int64_t max);

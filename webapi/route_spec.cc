@@ -8,28 +8,61 @@ namespace {
 
 constexpr size_t kHeartbeatBytesMax = 1024 * 1024;
 
-constexpr QueryParam kLimit{"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
-                            "Items at most."};
-
 constexpr std::array kTaskListQuery{
-    QueryParam{"status", R"({"type":"string"})",
-               "Statuses, comma separated or repeated; other schedulers' words are understood.",
-               true},
-    QueryParam{"priority", R"({"type":"string"})", "low, normal, high, critical.", true},
-    QueryParam{"reason", R"({"type":"string"})", "Failure reason."},
-    QueryParam{"name", R"({"type":"string"})", "The whole name."},
-    QueryParam{"q", R"({"type":"string"})", "A part of the name."},
-    QueryParam{"tag", R"({"type":"string"})", "A tag that the task has."},
-    QueryParam{"group", R"({"type":"string"})", "The group that it counts against."},
-    QueryParam{"host", R"({"type":"string"})", "Host of the newest attempt."},
-    QueryParam{"runner", R"({"type":"string"})", "Runner of the newest attempt."},
-    QueryParam{"run", R"({"type":"string"})", "Run of a flow that the task is a part of."},
-    QueryParam{"flow", R"({"type":"string"})", "Flow of the run that the task is a part of."},
-    QueryParam{"created_from", R"({"type":"string","format":"date-time"})", "Included."},
-    QueryParam{"created_before", R"({"type":"string","format":"date-time"})", "Excluded."},
-    kLimit,
-    QueryParam{"cursor", R"({"type":"string"})", "next_cursor of the page before."},
-    QueryParam{"total", R"({"type":"boolean"})", "Count all that match, too."},
+    wordsParam("status",
+               "Statuses, comma separated or repeated; other schedulers' words are understood."),
+    wordsParam("priority", "low, normal, high, critical."),
+    textParam("reason", "Failure reason."),
+    textParam("name", "The whole name."),
+    textParam("q", "A part of the name."),
+    textParam("tag", "A tag that the task has."),
+    textParam("group", "The group that it counts against."),
+    textParam("host", "Host of the newest attempt."),
+    textParam("runner", "Runner of the newest attempt."),
+    textParam("run", "Run of a flow that the task is a part of."),
+    textParam("flow", "Flow of the run that the task is a part of."),
+    timeParam("created_from", "Included."),
+    timeParam("created_before", "Excluded."),
+    kPageLimit,
+    kPageCursor,
+    kPageTotal,
+};
+
+constexpr std::array kRunnerListQuery{
+    wordsParam("state", "idle, busy, lost, leaving, conflict, unknown."),
+    textParam("name", "The whole id."),
+    textParam("q", "A part of the id."),
+    textParam("worker", "Its worker."),
+    textParam("host", "Name of its host."),
+    kPageLimit,
+    kPageCursor,
+    kPageTotal,
+};
+constexpr std::array kHostListQuery{
+    wordsParam("state", "active, draining, drained, excluded, unapproved, outdated."),
+    wordsParam("health", "healthy, suspect, dead, quarantined, unknown."),
+    textParam("name", "A worker's id, or the name of a host: then all workers on it."),
+    textParam("q", "A part of the worker's id or of the host's name."),
+    kPageLimit,
+    kPageCursor,
+    kPageTotal,
+};
+constexpr std::array kGroupListQuery{
+    textParam("name", "The whole name."),
+    textParam("q", "A part of the name."),
+    flagParam("set", "Only those that somebody set, or did not."),
+    flagParam("open", "Only those whose window is open, or closed."),
+    kPageLimit,
+    kPageCursor,
+    kPageTotal,
+};
+constexpr std::array kLimitListQuery{
+    wordsParam("kind", "flow, user, host."),
+    textParam("name", "The whole name."),
+    textParam("q", "A part of the name."),
+    kPageLimit,
+    kPageCursor,
+    kPageTotal,
 };
 
 constexpr QueryParam kStream{"stream", R"({"type":"string","enum":["stdout","stderr"]})",
@@ -48,9 +81,10 @@ constexpr std::array kLogQuery{
                "Goes on until the task, or the attempt that is named, has ended."},
 };
 constexpr std::array kDownloadQuery{kStream, kAttempt};
-constexpr std::array kLimitQuery{kLimit};
-constexpr std::array kPageQuery{
-    kLimit, QueryParam{"cursor", R"({"type":"string"})", "next_cursor of the page before."}};
+constexpr QueryParam kHundredLimit{"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
+                                   "Items at most, default 100."};
+constexpr std::array kLimitQuery{kHundredLimit};
+constexpr std::array kPageQuery{kHundredLimit, kPageCursor};
 
 constexpr RouteSpec taskAction(std::string_view operation, std::string_view pattern,
                                std::string_view summary, std::string_view schema = "Empty") {
@@ -79,12 +113,14 @@ constexpr RouteSpec hostAction(std::string_view operation, std::string_view patt
 
 constexpr RouteSpec limitRoute(std::string_view operation, std::string_view method,
                                std::string_view pattern, std::string_view summary,
-                               std::string_view answer, std::string_view body = {}) {
+                               std::string_view answer, std::string_view body = {},
+                               std::span<const QueryParam> query = {}) {
   return {.operation = operation,
           .method = method,
           .pattern = pattern,
           .tag = "limits",
           .summary = summary,
+          .query = query,
           .body = body.empty() ? BodyRule::None : BodyRule::Required,
           .body_schema = body,
           .answer_schema = answer};
@@ -185,13 +221,15 @@ constexpr std::array kCoreRoutes{
               .method = "GET",
               .pattern = "/api/v1/runners",
               .tag = "runners",
-              .summary = "Execution slots.",
+              .summary = "Execution slots, by id.",
+              .query = kRunnerListQuery,
               .answer_schema = "RunnerList"},
     RouteSpec{.operation = "listHosts",
               .method = "GET",
               .pattern = "/api/v1/hosts",
               .tag = "runners",
-              .summary = "Workers and their hosts.",
+              .summary = "Workers and their hosts, by id.",
+              .query = kHostListQuery,
               .answer_schema = "HostList"},
     RouteSpec{.operation = "getHostPolicy",
               .method = "GET",
@@ -234,15 +272,16 @@ constexpr std::array kCoreRoutes{
               .body = BodyRule::Optional,
               .body_schema = "Empty",
               .answer_schema = "Verify"},
-    limitRoute("listGroups", "GET", "/api/v1/groups", "Groups, what they may run and do run.",
-               "GroupList"),
+    limitRoute("listGroups", "GET", "/api/v1/groups",
+               "Groups by name, what they may run and do run.", "GroupList", {}, kGroupListQuery),
     limitRoute("getGroup", "GET", "/api/v1/groups/{name}", "One group.", "Group"),
     limitRoute("putGroup", "PUT", "/api/v1/groups/{name}",
                "Sets what a group may run; what is left out is not limited.", "Group", "GroupRow"),
     limitRoute("deleteGroup", "DELETE", "/api/v1/groups/{name}",
                "A group is not limited any more; answers it as it was.", "Group"),
-    limitRoute("listLimits", "GET", "/api/v1/limits", "Limits of flows, users and hosts.",
-               "LimitList"),
+    limitRoute("listLimits", "GET", "/api/v1/limits",
+               "Limits of flows, users and hosts, by kind and name.", "LimitList", {},
+               kLimitListQuery),
     limitRoute("getLimit", "GET", "/api/v1/limits/{kind}/{name}",
                "One limit; kind is flow, user or host.", "Limit"),
     limitRoute("putLimit", "PUT", "/api/v1/limits/{kind}/{name}",

@@ -17,6 +17,27 @@ struct QueryParam {
   bool repeatable = false;
 };
 
+// Parameters that lists have in common.
+inline constexpr QueryParam kPageLimit{"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
+                                       "Items at most, default 50."};
+inline constexpr QueryParam kPageCursor{"cursor", R"({"type":"string"})",
+                                        "next_cursor of the page before."};
+inline constexpr QueryParam kPageTotal{"total", R"({"type":"boolean"})",
+                                       "Count all that match, too."};
+constexpr QueryParam textParam(std::string_view name, std::string_view doc) {
+  return {.name = name, .schema = R"({"type":"string"})", .doc = doc};
+}
+// Words by commas or repetition.
+constexpr QueryParam wordsParam(std::string_view name, std::string_view doc) {
+  return {.name = name, .schema = R"({"type":"string"})", .doc = doc, .repeatable = true};
+}
+constexpr QueryParam flagParam(std::string_view name, std::string_view doc) {
+  return {.name = name, .schema = R"({"type":"boolean"})", .doc = doc};
+}
+constexpr QueryParam timeParam(std::string_view name, std::string_view doc) {
+  return {.name = name, .schema = R"({"type":"string","format":"date-time"})", .doc = doc};
+}
+
 // One row of the table from which the router, the checks before a handler and the OpenAPI document
 // are made.
 struct RouteSpec {

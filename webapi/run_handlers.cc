@@ -13,19 +13,6 @@ using master::api::NodeView;
 using master::api::RunCommand;
 using master::api::RunView;
 
-Result<Json> runPageToJson(const master::api::ListOf<RunView>& view) {
-  Json items = Json::array();
-  for (const RunView& run : view.items) {
-    ASSIGN_OR_RETURN(Json json, runToJson(run, false));
-    items.push_back(std::move(json));
-  }
-  const bool more = view.more && !view.items.empty();
-  Json page =
-      pageToJson(std::move(items), more ? runCursorAfter(view.items.back().record.state.id) : "");
-  if (view.total) page["total"] = *view.total;
-  return page;
-}
-
 Result<Json> nodesToJson(const std::vector<NodeView>& nodes) {
   Json items = Json::array();
   for (const NodeView& node : nodes) {
@@ -78,7 +65,9 @@ void RunHandlers::list(const Call& call) {
   if (!query.ok()) return call.fail(query.error());
   const auto view = runs_.runs(*query);
   if (!view.ok()) return call.fail(view.error());
-  call.finish(runPageToJson(*view));
+  call.finish(listToJson(
+      *view, [](const RunView& run) { return runToJson(run, false); },
+      [](const RunView& run) { return runCursorAfter(run.record.state.id); }));
 }
 
 void RunHandlers::get(const Call& call) {
@@ -121,12 +110,9 @@ void RunHandlers::order(const Call& call, RunCommand command) {
 void RunHandlers::missed(const Call& call) {
   const auto query = readMissedListQuery(call.request());
   if (!query.ok()) return call.fail(query.error());
-  const auto view = runs_.missed(query->flow, query->before, query->before_key, query->limit);
+  const auto view = runs_.missed(*query);
   if (!view.ok()) return call.fail(view.error());
-  Json items = Json::array();
-  for (const MissedRecord& record : view->items) items.push_back(missedToJson(record));
-  const bool more = view->more && !view->items.empty();
-  call.replyJson(pageToJson(std::move(items), more ? missedCursorAfter(view->items.back()) : ""));
+  call.finish(listToJson(*view, missedToJson, missedCursorAfter));
 }
 
 void RunHandlers::explainMissed(const Call& call) {

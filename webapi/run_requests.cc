@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "common/model/missed_text.h"
 #include "common/model/task_spec.h"
 #include "webapi/body_reader.h"
 #include "webapi/flow_requests.h"
@@ -11,7 +12,9 @@
 namespace baton::webapi {
 namespace {
 
+using master::api::EventListQuery;
 using master::api::EventSend;
+using master::api::MissedListQuery;
 using master::api::RerunScope;
 using master::api::RunCommand;
 using master::api::RunListQuery;
@@ -82,18 +85,19 @@ std::string missedCursorAfter(const MissedRecord& missed) {
 Result<RunListQuery> readRunListQuery(const net::HttpRequest& request) {
   RunListQuery query;
   QueryReader reader(request);
-  reader
-      .choices("status",
-               "WAITING, RUNNING, PAUSED, TERMINATING, FINISHED, FAILED, TERMINATED, SKIPPED",
-               parseRunStatus, query.statuses)
-      .choices("trigger", "schedule, manual, backfill, event, sub_flow", parseRunTrigger,
-               query.triggers);
+  reader.choices("status", namesOf<RunStatus>(kRunStatusCount), parseRunStatus, query.statuses)
+      .choices("trigger", namesOf<RunTrigger>(kRunTriggerCount), parseRunTrigger, query.triggers)
+      .choices("reason", namesOf<RunReason>(kRunReasonCount), parseRunReason, query.reasons);
   std::string backfill;
   reader.text("flow", query.flow)
       .text("backfill", backfill)
       .time("plan_from", query.plan_from)
       .time("plan_before", query.plan_before)
       .boolean("late", query.late)
+      .text("q", query.text)
+      .text("principal", query.principal)
+      .time("created_from", query.created_from)
+      .time("created_before", query.created_before)
       .boolean("total", query.total);
   if (!backfill.empty()) {
     const auto id = parseTaskId(backfill);
@@ -145,7 +149,13 @@ Result<MissedListQuery> readMissedListQuery(const net::HttpRequest& request) {
   MissedListQuery query;
   QueryReader reader(request);
   std::string cursor;
-  reader.text("flow", query.flow).text("cursor", cursor);
+  reader.text("flow", query.flow)
+      .text("q", query.text)
+      .knownWords("reason", missedReasons(), query.reasons)
+      .time("plan_from", query.plan_from)
+      .time("plan_before", query.plan_before)
+      .boolean("total", query.total)
+      .text("cursor", cursor);
   readPageLimit(reader, query.limit);
   if (!cursor.empty()) {
     const std::string_view text = cursor;
@@ -215,7 +225,12 @@ Result<EventSend> readEventSend(const Call& call) {
 Result<EventListQuery> readEventListQuery(const net::HttpRequest& request) {
   EventListQuery query;
   QueryReader reader(request);
-  reader.text("name", query.name);
+  reader.text("name", query.name)
+      .text("q", query.text)
+      .text("key", query.key)
+      .time("happened_from", query.happened_from)
+      .time("happened_before", query.happened_before)
+      .boolean("total", query.total);
   readPageLimit(reader, query.limit);
   readCursor(reader, kEventCursorMark, UINT64_MAX, query.before);
   RETURN_IF_ERROR(reader.finish());

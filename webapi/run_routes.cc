@@ -7,37 +7,47 @@ namespace {
 
 constexpr size_t kEventBytesMax = 512 * 1024;
 
-constexpr QueryParam kRunPageLimit{"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
-                                   "Items at most, default 50."};
-constexpr QueryParam kRunPageCursor{"cursor", R"({"type":"string"})",
-                                    "next_cursor of the page before."};
-
 constexpr std::array kRunListQuery{
-    QueryParam{"flow", R"({"type":"string"})", "Name of the flow."},
-    QueryParam{"status", R"({"type":"string"})", "Statuses, comma separated or repeated.", true},
-    QueryParam{"trigger", R"({"type":"string"})",
-               "schedule, manual, backfill, event, sub_flow; comma separated or repeated.", true},
-    QueryParam{"backfill", R"({"type":"string"})", "Id of the backfill that made it."},
-    QueryParam{"plan_from", R"({"type":"string","format":"date-time"})", "Included."},
-    QueryParam{"plan_before", R"({"type":"string","format":"date-time"})", "Excluded."},
-    QueryParam{"late", R"({"type":"boolean"})", "true: only those that missed their deadline."},
-    kRunPageLimit,
-    kRunPageCursor,
-    QueryParam{"total", R"({"type":"boolean"})", "Count all that match, too."},
+    textParam("flow", "Name of the flow."),
+    textParam("q", "A part of the flow's name."),
+    wordsParam("status", "Statuses, comma separated or repeated."),
+    wordsParam("reason", "Why it ended otherwise than well, or never began: task_failed, …"),
+    wordsParam("trigger",
+               "schedule, manual, backfill, event, sub_flow; comma separated or repeated."),
+    textParam("backfill", "Id of the backfill that made it."),
+    textParam("principal", "Who asked for it."),
+    timeParam("plan_from", "Plan time; included."),
+    timeParam("plan_before", "Plan time; excluded."),
+    timeParam("created_from", "Included."),
+    timeParam("created_before", "Excluded."),
+    flagParam("late", "true: only those that missed their deadline."),
+    kPageLimit,
+    kPageCursor,
+    kPageTotal,
 };
 constexpr std::array kMissedQuery{
-    QueryParam{"flow", R"({"type":"string"})", "Name of the flow."},
-    kRunPageLimit,
-    kRunPageCursor,
+    textParam("flow", "Name of the flow."),
+    textParam("q", "A part of the flow's name."),
+    wordsParam("reason", "policy_none, too_old, …; comma separated or repeated."),
+    timeParam("plan_from", "Included."),
+    timeParam("plan_before", "Excluded."),
+    kPageLimit,
+    kPageCursor,
+    kPageTotal,
 };
 constexpr std::array kInstantQuery{
-    QueryParam{"flow", R"({"type":"string"})", "Name of the flow."},
-    QueryParam{"plan_time", R"({"type":"string","format":"date-time"})", "The instant."},
+    textParam("flow", "Name of the flow."),
+    timeParam("plan_time", "The instant."),
 };
 constexpr std::array kEventQuery{
-    QueryParam{"name", R"({"type":"string"})", "Name of the event."},
-    kRunPageLimit,
-    kRunPageCursor,
+    textParam("name", "Name of the event."),
+    textParam("q", "A part of the name."),
+    textParam("key", "The whole key."),
+    timeParam("happened_from", "Included."),
+    timeParam("happened_before", "Excluded."),
+    kPageLimit,
+    kPageCursor,
+    kPageTotal,
 };
 
 constexpr RouteSpec runAction(std::string_view operation, std::string_view pattern,

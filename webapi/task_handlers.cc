@@ -36,19 +36,6 @@ Result<bool> readForce(const net::HttpRequest& request) {
   return force;
 }
 
-Result<Json> listToJson(const master::api::TaskListView& view) {
-  Json items = Json::array();
-  for (const TaskView& task : view.items) {
-    ASSIGN_OR_RETURN(Json json, taskToJson(task));
-    items.push_back(std::move(json));
-  }
-  const bool more = view.more && !view.items.empty();
-  Json list =
-      pageToJson(std::move(items), more ? taskCursorAfter(view.items.back().record.state.id) : "");
-  if (view.total) list["total"] = *view.total;
-  return list;
-}
-
 }  // namespace
 
 Result<TaskId> taskIdOf(const Call& call) {
@@ -103,7 +90,9 @@ void TaskHandlers::list(const Call& call) {
   if (!query.ok()) return call.fail(query.error());
   const auto view = tasks_.tasks(*query);
   if (!view.ok()) return call.fail(view.error());
-  call.finish(listToJson(*view));
+  call.finish(listToJson(*view, taskToJson, [](const TaskView& task) {
+    return taskCursorAfter(task.record.state.id);
+  }));
 }
 
 void TaskHandlers::get(const Call& call) {

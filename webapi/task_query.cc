@@ -11,17 +11,6 @@ namespace {
 
 constexpr std::string_view kTaskCursorMark = "t-";
 
-// "low, normal, high"; those without a name are left out.
-template <typename Word>
-std::string namesOf(size_t count) {
-  std::string names;
-  for (size_t i = 0; i < count; ++i) {
-    const std::string_view name = toString(static_cast<Word>(i));
-    if (!name.empty()) names += (names.empty() ? "" : ", ") + std::string(name);
-  }
-  return names;
-}
-
 // A word may carry a failure reason ("timeout" is FAILED with that reason). The list has one
 // reason for all, so such a word stands alone.
 void readStatuses(QueryReader& reader, master::api::TaskListQuery& query) {

@@ -34,4 +34,10 @@ std::string missedText(const MissedRecord& missed) {
   return text;
 }
 
+std::vector<std::string_view> missedReasons() {
+  std::vector<std::string_view> reasons;
+  for (const auto& [reason, text] : kTexts) reasons.push_back(reason);
+  return reasons;
+}
+
 }  // namespace baton

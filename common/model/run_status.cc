@@ -43,5 +43,8 @@ std::optional<RunStatus> parseRunStatus(std::string_view word) {
 std::optional<RunTrigger> parseRunTrigger(std::string_view word) {
   return findName<RunTrigger>(kRunTriggerNames, word);
 }
+std::optional<RunReason> parseRunReason(std::string_view word) {
+  return word.empty() ? std::nullopt : findName<RunReason>(kRunReasonNames, word);
+}
 
 }  // namespace baton

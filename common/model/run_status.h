@@ -52,5 +52,6 @@ std::string_view toString(RunReason reason);    // "task_failed"; empty for None
 // The name in any case.
 std::optional<RunStatus> parseRunStatus(std::string_view word);
 std::optional<RunTrigger> parseRunTrigger(std::string_view word);
+std::optional<RunReason> parseRunReason(std::string_view word);  // None has no word.
 
 }  // namespace baton

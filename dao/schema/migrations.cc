@@ -18,6 +18,8 @@ std::span<const std::string_view> mysqlMigration(uint32_t version) {
       return mysqlMigration6();
     case 7:
       return mysqlMigration7();
+    case 8:
+      return mysqlMigration8();
     default:
       return {};
   }
@@ -39,6 +41,8 @@ std::span<const std::string_view> sqliteMigration(uint32_t version) {
       return sqliteMigration6();
     case 7:
       return sqliteMigration7();
+    case 8:
+      return sqliteMigration8();
     default:
       return {};
   }

@@ -14,7 +14,7 @@
 namespace baton::dao {
 
 // Version that this program reads and writes.
-inline constexpr uint32_t kSchemaVersion = 7;
+inline constexpr uint32_t kSchemaVersion = 8;
 
 std::span<const std::string_view> mysqlMigration(uint32_t version);
 std::span<const std::string_view> sqliteMigration(uint32_t version);
@@ -33,5 +33,7 @@ std::span<const std::string_view> mysqlMigration6();
 std::span<const std::string_view> sqliteMigration6();
 std::span<const std::string_view> mysqlMigration7();
 std::span<const std::string_view> sqliteMigration7();
+std::span<const std::string_view> mysqlMigration8();
+std::span<const std::string_view> sqliteMigration8();
 
 }  // namespace baton::dao

@@ -21,6 +21,7 @@ struct AuditListQuery {
   WallTime until{};     // Exclusive; zero: open.
   uint64_t before = 0;  // Cursor: the last id of the page before; 0: first page.
   uint32_t limit = 50;  // 1 to 1,000.
+  bool total = false;
 };
 
 class AuditPort {

@@ -32,6 +32,8 @@ struct FlowView {
   FlowRecord record;
   FlowVersionRecord version;  // The newest, or the one that was asked for; lists: without text.
   std::string schedule;       // In words of its definition ("0 2 * * * Europe/Berlin"); "": none.
+  std::string owner;          // The same.
+  std::vector<std::string> tags;
   std::vector<DefinitionIssue> warnings;  // After apply.
   // Queries of one flow alone:
   uint64_t live_runs = 0;
@@ -94,15 +96,11 @@ struct BackfillView {
 struct FlowListQuery {
   std::optional<bool> online;
   std::string text;   // Part of the name.
+  std::string owner;  // Of the newest version.
+  std::string tag;    // One that the newest version has.
   std::string after;  // Cursor: the last key of the page before.
   uint32_t limit = 50;
-};
-
-template <typename View>
-struct ListOf {
-  std::vector<View> items;
-  bool more = false;
-  std::optional<uint64_t> total;
+  bool total = false;
 };
 
 class FlowPort {
@@ -126,6 +124,7 @@ class FlowPort {
   virtual void backfill(FlowBackfill request, Callback<BackfillView> done) = 0;
 
   virtual Result<FlowView> flow(const std::string& name, std::optional<uint32_t> version) = 0;
+  // Errors: Overloaded (by owner or tag, and too much was not read yet since the takeover).
   virtual Result<ListOf<FlowView>> flows(const FlowListQuery& query) = 0;
   virtual Result<ListOf<FlowVersionRecord>> versions(const std::string& name, uint32_t before,
                                                      uint32_t limit) = 0;
@@ -192,10 +191,27 @@ struct RunListQuery {
   std::vector<RunStatus> statuses;
   std::vector<RunTrigger> triggers;
   uint64_t backfill = 0;
+  WallTime plan_from{};    // Inclusive; zero: open.
+  WallTime plan_before{};  // Exclusive; zero: open.
+  bool late = false;
+  std::vector<RunReason> reasons;
+  std::string text;  // Part of the flow's name.
+  std::string principal;
+  WallTime created_from{};
+  WallTime created_before{};
+  RunId before = 0;  // Cursor.
+  uint32_t limit = 50;
+  bool total = false;
+};
+
+struct MissedListQuery {
+  std::string flow;
+  std::string text;  // Part of the flow's name.
+  std::vector<std::string> reasons;
   WallTime plan_from{};
   WallTime plan_before{};
-  bool late = false;
-  RunId before = 0;  // Cursor.
+  WallTime before{};       // Cursor: plan time of the last of the page before,
+  std::string before_key;  // and key of its flow.
   uint32_t limit = 50;
   bool total = false;
 };
@@ -242,8 +258,7 @@ class RunPort {
   virtual Result<Explanation> explainRun(RunId id) = 0;
   virtual Result<Explanation> explainTask(TaskId id) = 0;  // Of any task, in a run or not.
 
-  virtual Result<ListOf<MissedRecord>> missed(const std::string& flow, WallTime before,
-                                              const std::string& before_key, uint32_t limit) = 0;
+  virtual Result<ListOf<MissedRecord>> missed(const MissedListQuery& query) = 0;
   // What became of an instant of a schedule. Errors: NotFound (the flow).
   virtual Result<Explanation> explainMissed(const std::string& flow, WallTime plan_time) = 0;
   // Runs a missed instant by hand. Errors: NotFound, Conflict (it was run already).
@@ -258,6 +273,16 @@ struct EventSend {
   std::optional<WallTime> happened_at;
   Request request;
 };
+struct EventListQuery {
+  std::string name;
+  std::string text;  // Part of the name.
+  std::string key;
+  WallTime happened_from{};
+  WallTime happened_before{};
+  uint64_t before = 0;  // Cursor.
+  uint32_t limit = 50;
+  bool total = false;
+};
 struct EventSent {
   EventRecord event;
   bool known = false;  // It was there already; nothing changed.
@@ -267,8 +292,7 @@ class EventPort {
  public:
   virtual ~EventPort() = default;
   virtual void send(EventSend event, Callback<EventSent> done) = 0;
-  virtual Result<ListOf<EventRecord>> events(const std::string& name, uint64_t before,
-                                             uint32_t limit) = 0;
+  virtual Result<ListOf<EventRecord>> events(const EventListQuery& query) = 0;
 };
 
 }  // namespace baton::master::api

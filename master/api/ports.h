@@ -23,6 +23,14 @@ namespace baton::master::api {
 template <typename T>
 using Callback = std::function<void(Result<T>)>;
 
+// A page of a list.
+template <typename View>
+struct ListOf {
+  std::vector<View> items = {};
+  bool more = false;
+  std::optional<uint64_t> total = {};  // Of all that match, if it was asked for.
+};
+
 // A task as read: the row, and why it waits.
 struct TaskView {
   TaskRecord record;
@@ -50,11 +58,7 @@ struct TaskListQuery {
   bool total = false;
 };
 
-struct TaskListView {
-  std::vector<TaskView> items;  // Newest first, without spec.
-  bool more = false;
-  std::optional<uint64_t> total;
-};
+using TaskListView = ListOf<TaskView>;  // Newest first, without spec.
 
 struct Submission {
   std::vector<TaskSpec> tasks;  // 1 to 10,000; all are accepted or none.

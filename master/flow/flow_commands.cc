@@ -25,11 +25,17 @@ api::FlowView viewOf(const LiveFlow& flow) {
   view.record = flow.record;
   view.version.flow = flow.record.name;
   view.version.version = flow.record.version;
-  if (flow.newest != nullptr) view.schedule = flow::scheduleText(flow.newest->spec);
+  if (flow.newest != nullptr) describeBy(flow.newest->spec, view);
   return view;
 }
 
 }  // namespace
+
+void describeBy(const flow::FlowSpec& spec, api::FlowView& view) {
+  view.schedule = flow::scheduleText(spec);
+  view.owner = spec.owner;
+  view.tags = spec.tags;
+}
 
 FlowComparison compareVersions(std::shared_ptr<const FlowVersion> before,
                                const flow::FlowSpec& after) {

@@ -28,6 +28,9 @@ struct FlowComparison {
 FlowComparison compareVersions(std::shared_ptr<const FlowVersion> before,
                                const flow::FlowSpec& after);
 
+// Puts what lists show of a definition into the view.
+void describeBy(const flow::FlowSpec& spec, api::FlowView& view);
+
 // A definition to be stored. `version` was made of request.text, has no number yet, and belongs to
 // FlowCommands from there on; `compared` is used if its version is still the newest.
 struct FlowDefinition {

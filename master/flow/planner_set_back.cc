@@ -25,7 +25,7 @@ Status readAhead(dao::Reader& reader, const std::string& key, WallTime from, Fou
     if (run.trigger == RunTrigger::Schedule) found.begun.insert(run.plan_time);
   }
   for (WallTime before = end; before > from;) {
-    ASSIGN_OR_RETURN(const auto page, reader.missed(key, before, "", kAheadRowsPage));
+    ASSIGN_OR_RETURN(const auto page, reader.missed({.flow = key}, before, "", kAheadRowsPage));
     for (const MissedRecord& row : page.items) {
       before = row.plan_time;
       if (before < from) break;

@@ -28,17 +28,19 @@ class FakeFlowReader : public dao::Reader {
   Result<dao::PageOf<dao::FlowRow>> flows(const dao::FlowFilter& filter, std::string_view after,
                                           uint32_t limit) override {
     dao::PageOf<dao::FlowRow> page;
-    const std::string text = nameKey(filter.text);
     RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
       for (const auto& [key, flow] : tables.flows) {
-        if (flow.deleted || key <= after || (filter.online && *filter.online != flow.online) ||
-            key.find(text) == std::string::npos) {
-          continue;
-        }
-        put(page, rowOf(tables, flow, false), limit);
+        if (key > after && matches(filter, flow)) put(page, rowOf(tables, flow, false), limit);
       }
     }));
     return page;
+  }
+  Result<uint64_t> countFlows(const dao::FlowFilter& filter) override {
+    uint64_t count = 0;
+    RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
+      for (const auto& [key, flow] : tables.flows) count += matches(filter, flow) ? 1 : 0;
+    }));
+    return count;
   }
   Result<std::optional<CalendarRecord>> calendar(std::string_view key) override {
     std::optional<CalendarRecord> found;
@@ -69,6 +71,10 @@ class FakeFlowReader : public dao::Reader {
       }
     }));
     return page;
+  }
+  Result<uint64_t> countAudit(const dao::AuditFilter& filter) override {
+    ASSIGN_OR_RETURN(const auto all, audit(filter, 0, UINT32_MAX));
+    return all.items.size();
   }
   Result<std::optional<FlowVersionRecord>> flowVersion(std::string_view key,
                                                        uint32_t version) override {
@@ -164,19 +170,24 @@ class FakeFlowReader : public dao::Reader {
     return found;
   }
 
-  Result<dao::PageOf<MissedRecord>> missed(std::string_view key, WallTime before,
+  Result<dao::PageOf<MissedRecord>> missed(const dao::MissedFilter& filter, WallTime before,
                                            std::string_view before_key, uint32_t limit) override {
     dao::PageOf<MissedRecord> page;
+    const std::string& key = filter.flow;
     RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
       for (auto it = tables.missed.rbegin(); it != tables.missed.rend(); ++it) {
         const auto& [plan_time, flow_key] = it->first;
-        if (!key.empty() && flow_key != key) continue;
+        if (!matches(filter, flow_key, it->second)) continue;
         const bool behind =
             plan_time < before || (key.empty() && plan_time == before && flow_key < before_key);
         if (before == WallTime{} || behind) put(page, MissedRecord(it->second), limit);
       }
     }));
     return page;
+  }
+  Result<uint64_t> countMissed(const dao::MissedFilter& filter) override {
+    ASSIGN_OR_RETURN(const auto all, missed(filter, {}, {}, UINT32_MAX));
+    return all.items.size();
   }
   Result<WallTime> lastSuccess(std::string_view key, WallTime before) override {
     WallTime found{};
@@ -209,18 +220,20 @@ class FakeFlowReader : public dao::Reader {
     }));
     return found;
   }
-  Result<dao::PageOf<EventRecord>> events(std::string_view name, uint64_t before,
+  Result<dao::PageOf<EventRecord>> events(const dao::EventFilter& filter, uint64_t before,
                                           uint32_t limit) override {
     dao::PageOf<EventRecord> page;
     RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
       for (auto it = tables.events.rbegin(); it != tables.events.rend(); ++it) {
-        if ((before != 0 && it->first >= before) || (!name.empty() && it->second.name != name)) {
-          continue;
-        }
+        if ((before != 0 && it->first >= before) || !matches(filter, it->second)) continue;
         put(page, EventRecord(it->second), limit);
       }
     }));
     return page;
+  }
+  Result<uint64_t> countEvents(const dao::EventFilter& filter) override {
+    ASSIGN_OR_RETURN(const auto all, events(filter, 0, UINT32_MAX));
+    return all.items.size();
   }
   Result<std::vector<EventRecord>> eventsBetween(std::string_view name, WallTime from,
                                                  WallTime before, uint32_t limit) override {
@@ -340,9 +353,31 @@ class FakeFlowReader : public dao::Reader {
            isOneOf(filter.statuses, run.state.status) && isOneOf(filter.triggers, run.trigger) &&
            (filter.backfill == 0 || filter.backfill == run.backfill) &&
            (filter.parent_run == 0 || filter.parent_run == run.parent_run) &&
-           (filter.plan_from == WallTime{} || run.plan_time >= filter.plan_from) &&
-           (filter.plan_before == WallTime{} || run.plan_time < filter.plan_before) &&
-           (!filter.late || run.state.late);
+           within(run.plan_time, filter.plan_from, filter.plan_before) &&
+           (!filter.late || run.state.late) && isOneOf(filter.reasons, run.state.reason) &&
+           nameKey(run.flow).find(nameKey(filter.text)) != std::string::npos &&
+           (filter.principal.empty() || filter.principal == run.principal) &&
+           within(run.created_at, filter.created_from, filter.created_before);
+  }
+  static bool matches(const dao::FlowFilter& filter, const FlowRecord& flow) {
+    return !flow.deleted && (!filter.online || *filter.online == flow.online) &&
+           flow.key().find(nameKey(filter.text)) != std::string::npos;
+  }
+  static bool matches(const dao::MissedFilter& filter, const std::string& key,
+                      const MissedRecord& missed) {
+    return (filter.flow.empty() || filter.flow == key) &&
+           key.find(nameKey(filter.text)) != std::string::npos &&
+           isOneOf(filter.reasons, missed.reason) &&
+           within(missed.plan_time, filter.plan_from, filter.plan_before);
+  }
+  static bool matches(const dao::EventFilter& filter, const EventRecord& event) {
+    return (filter.name.empty() || filter.name == event.name) &&
+           event.name.find(filter.text) != std::string::npos &&
+           (filter.key.empty() || filter.key == event.key) &&
+           within(event.happened_at, filter.happened_from, filter.happened_before);
+  }
+  static bool within(WallTime time, WallTime from, WallTime before) {
+    return (from == WallTime{} || time >= from) && (before == WallTime{} || time < before);
   }
   static std::vector<RunRecord> planned(const FakeFlowTables& tables, std::string_view key,
                                         WallTime from, WallTime before, uint32_t limit) {

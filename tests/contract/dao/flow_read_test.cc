@@ -300,17 +300,17 @@ TEST_P(DaoContract, MissedInstantsArePagedNewestFirst) {
     }
     return found;
   };
-  auto page = reader_->missed("", {}, "", 3);
+  auto page = reader_->missed({}, {}, "", 3);
   EXPECT_EQ(rows(page), (Texts{"A400", "C300", "b300"}));
   EXPECT_TRUE(page->more);
-  page = reader_->missed("", at(300), "b", 3);
+  page = reader_->missed({}, at(300), "b", 3);
   EXPECT_EQ(rows(page), (Texts{"A300", "b200", "b100"}));
   EXPECT_FALSE(page->more);
-  page = reader_->missed("b", {}, "", 2);
+  page = reader_->missed({.flow = "b"}, {}, "", 2);
   EXPECT_EQ(rows(page), (Texts{"b300", "b200"}));
   EXPECT_TRUE(page->more);
-  EXPECT_EQ(rows(reader_->missed("b", at(200), "b", 2)), (Texts{"b100"}));
-  EXPECT_TRUE(rows(reader_->missed("x", {}, "", 2)).empty());
+  EXPECT_EQ(rows(reader_->missed({.flow = "b"}, at(200), "b", 2)), (Texts{"b100"}));
+  EXPECT_TRUE(rows(reader_->missed({.flow = "x"}, {}, "", 2)).empty());
 }
 
 TEST_P(DaoContract, EventsArePagedByIdAndFoundByTime) {
@@ -326,13 +326,13 @@ TEST_P(DaoContract, EventsArePagedByIdAndFoundByTime) {
     for (const EventRecord& event : events) found.push_back(event.id);
     return found;
   };
-  auto page = reader_->events("", 0, 3);
+  auto page = reader_->events({}, 0, 3);
   EXPECT_EQ(ids(page->items), (Numbers{6, 5, 4}));
   EXPECT_TRUE(page->more);
   EXPECT_EQ(dumpEvent(page->items[0]), dumpEvent(rows.events[5]));
-  EXPECT_EQ(ids(reader_->events("", 4, 9)->items), (Numbers{3, 2, 1}));
-  EXPECT_EQ(ids(reader_->events("fx", 0, 3)->items), (Numbers{6, 5, 3}));
-  page = reader_->events("fx", 3, 2);
+  EXPECT_EQ(ids(reader_->events({}, 4, 9)->items), (Numbers{3, 2, 1}));
+  EXPECT_EQ(ids(reader_->events({.name = "fx"}, 0, 3)->items), (Numbers{6, 5, 3}));
+  page = reader_->events({.name = "fx"}, 3, 2);
   EXPECT_EQ(ids(page->items), (Numbers{2, 1}));
   EXPECT_FALSE(page->more);
   const auto between = [&](int64_t from, int64_t before, uint32_t limit) {

@@ -301,6 +301,48 @@ TEST_F(MasterPortsTest, NoMoreInstantsAreShownThanAreLeft) {
             "every 1h, from 2030-01-01T00:00:00Z, until 2030-01-02T00:00:00Z, once");
 }
 
+TEST_F(MasterPortsTest, FlowsAreListedByOwnerAndTag) {
+  // Aim: what only definitions say filters over all pages, with the right cursor and total, also
+  // behind a takeover, when nothing has been read yet.
+  for (int i = 0; i < 12; ++i) {
+    apply(fmt::format("{{flow: F{:02}, owner: {}, tags: [{}], tasks: {{a: {{noop: true}}}}}}", i,
+                      i % 2 == 0 ? "ann" : "bob", i % 3 == 0 ? "x, y" : "x"),
+          i < 6);
+  }
+  takeOver();
+  const auto names = [&](master::api::FlowListQuery query) {
+    const auto list = flows_.flows(query);
+    EXPECT_TRUE(list.ok()) << list.status().text();
+    std::string text;
+    for (const auto& view : list->items) {
+      text += view.record.name + (view.owner == "ann" ? "a " : "b ");
+    }
+    text += list->more ? "more" : "end";
+    return text + (list->total ? fmt::format(" of {}", *list->total) : "");
+  };
+  master::api::FlowListQuery query;
+  query.owner = "ann";
+  EXPECT_EQ(names(query), "F00a F02a F04a F06a F08a F10a end");
+  query.tag = "y";
+  query.total = true;
+  EXPECT_EQ(names(query), "F00a F06a end of 2");
+  query.limit = 1;
+  EXPECT_EQ(names(query), "F00a more of 2");
+  query.after = "f00";
+  EXPECT_EQ(names(query), "F06a end of 2");
+  query.tag = "x";
+  query.total = false;
+  EXPECT_EQ(names(query), "F02a more");
+  query.limit = 9;
+  query.online = true;
+  query.text = "F0";
+  EXPECT_EQ(names(query), "F02a F04a end");
+  query = {.online = false, .text = {}, .owner = {}, .tag = {}, .after = {}, .total = true};
+  EXPECT_EQ(names(query), "F06a F07b F08a F09b F10a F11b end of 6");
+  query.tag = "none";
+  EXPECT_EQ(names(query), "end of 0");
+}
+
 TEST_F(MasterPortsTest, AnInstantThatWasNotRunIsExplained) {
   apply(
       "{flow: f, schedule: {cron: '0 2 * * *', timezone: UTC, misfire: {max: 3}}, tasks: {a: "

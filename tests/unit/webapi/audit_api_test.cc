@@ -63,9 +63,12 @@ TEST_F(AuditApiTest, RowsAreShownWhole) {
 
 TEST_F(AuditApiTest, EveryFilterReachesTheMaster) {
   audit_.list.more = true;
+  audit_.list.total = 8;
   const Json page = jsonOf(
       get("/api/v1/audit?kind=task&action=task.stop&object=42&principal=client&request_id=r-1"
-          "&outcome=refused&from=2026-11-01T00:00:00Z&before=2026-12-01T00:00:00Z&limit=7"));
+          "&outcome=refused&from=2026-11-01T00:00:00Z&before=2026-12-01T00:00:00Z&limit=7"
+          "&total=true"));
+  EXPECT_EQ(page["total"], 8);
   const auto asked = audit_.asked;
   EXPECT_EQ(asked.kind, "task");
   EXPECT_EQ(asked.action, "task.stop");
@@ -76,6 +79,7 @@ TEST_F(AuditApiTest, EveryFilterReachesTheMaster) {
   EXPECT_EQ(asked.from, *parseRfc3339("2026-11-01T00:00:00Z"));
   EXPECT_EQ(asked.until, *parseRfc3339("2026-12-01T00:00:00Z"));
   EXPECT_EQ(asked.limit, 7U);
+  EXPECT_TRUE(asked.total);
   EXPECT_EQ(asked.before, 0U);
   get("/api/v1/audit?outcome=done&cursor=" + page["next_cursor"].get<std::string>());
   EXPECT_EQ(audit_.asked.before, 31U);

@@ -85,10 +85,22 @@ TEST_F(EventApiTest, EventsAreListedByPages) {
   events_.list.more = false;
   const std::string cursor = page["next_cursor"];
   EXPECT_TRUE(jsonOf(get("/api/v1/events?cursor=" + cursor))["next_cursor"].is_null());
-  EXPECT_EQ(events_.asked, (std::tuple<std::string, uint64_t, uint32_t>("", 9, 50)));
+  EXPECT_EQ(events_.asked.name, "");
+  EXPECT_EQ(events_.asked.before, 9u);
+  EXPECT_EQ(events_.asked.limit, 50u);
+  events_.list.total = 12;
+  EXPECT_EQ(jsonOf(get("/api/v1/events?q=rate&key=2026-11-29&happened_from=2026-11-29T00:00:00Z"
+                       "&happened_before=2026-11-30T00:00:00Z&total=true"))["total"],
+            12);
+  EXPECT_EQ(events_.asked.text, "rate");
+  EXPECT_EQ(events_.asked.key, "2026-11-29");
+  EXPECT_EQ(events_.asked.happened_from, *parseRfc3339("2026-11-29T00:00:00Z"));
+  EXPECT_EQ(events_.asked.happened_before, *parseRfc3339("2026-11-30T00:00:00Z"));
+  EXPECT_TRUE(events_.asked.total);
   expectProblem(get("/api/v1/events?cursor=9"), 400, "invalid_argument", "cursor");
   expectProblem(get("/api/v1/events?name="), 400, "invalid_argument", "name");
-  expectProblem(get("/api/v1/events?key=x"), 400, "invalid_argument", "key");
+  expectProblem(get("/api/v1/events?keys=x"), 400, "invalid_argument", "keys");
+  expectProblem(get("/api/v1/events?happened_from=x"), 400, "invalid_argument", "happened_from");
   events_.list.items[0].data = "broken";
   expectProblem(get("/api/v1/events"), 500, "internal");
 }

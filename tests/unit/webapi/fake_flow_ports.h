@@ -149,10 +149,9 @@ class FakeRuns final : public master::api::RunPort {
     return master::api::Explanation{.status = flow + " " + formatRfc3339(plan_time),
                                     .reasons = reasons};
   }
-  Result<master::api::ListOf<MissedRecord>> missed(const std::string& flow, WallTime before,
-                                                   const std::string& before_key,
-                                                   uint32_t limit) override {
-    missed_asked = {flow, before, before_key, limit};
+  Result<master::api::ListOf<MissedRecord>> missed(
+      const master::api::MissedListQuery& query) override {
+    missed_asked = query;
     if (fail) return *fail;
     return missed_list;
   }
@@ -171,7 +170,7 @@ class FakeRuns final : public master::api::RunPort {
 
   std::vector<master::api::RunOrder> orders;
   master::api::RunListQuery last_query;
-  std::tuple<std::string, WallTime, std::string, uint32_t> missed_asked;
+  master::api::MissedListQuery missed_asked;
   std::vector<std::tuple<std::string, WallTime, master::api::Request>> missed_runs;
 
  private:
@@ -188,9 +187,9 @@ class FakeEvents final : public master::api::EventPort {
     sent.push_back(std::move(event));
     fail ? done(*fail) : done(answer);
   }
-  Result<master::api::ListOf<EventRecord>> events(const std::string& name, uint64_t before,
-                                                  uint32_t limit) override {
-    asked = {name, before, limit};
+  Result<master::api::ListOf<EventRecord>> events(
+      const master::api::EventListQuery& query) override {
+    asked = query;
     if (fail) return *fail;
     return list;
   }
@@ -199,7 +198,7 @@ class FakeEvents final : public master::api::EventPort {
   master::api::EventSent answer;
   master::api::ListOf<EventRecord> list;
   std::vector<master::api::EventSend> sent;
-  std::tuple<std::string, uint64_t, uint32_t> asked;
+  master::api::EventListQuery asked;
 };
 
 }  // namespace baton::webapi::test

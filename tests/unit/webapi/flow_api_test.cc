@@ -128,7 +128,7 @@ TEST_F(FlowApiTest, FlowsAreListedByPages) {
                                                         {"cursor=f-", "cursor"},
                                                         {"limit=0", "limit"},
                                                         {"q=", "q"},
-                                                        {"owner=me", "owner"}}) {
+                                                        {"who=me", "who"}}) {
     expectProblem(get(std::string("/api/v1/flows?").append(query)), 400, "invalid_argument", field);
   }
 }

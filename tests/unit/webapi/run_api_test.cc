@@ -83,8 +83,14 @@ TEST_F(RunApiTest, FiltersReachThePort) {
   const Json page = jsonOf(
       get("/api/v1/runs?flow=nightly&status=running,WAITING&status=running&trigger=manual,sub_flow"
           "&backfill=5&plan_from=2026-11-01T00:00:00Z&plan_before=2026-12-01T00:00:00Z&late=true"
-          "&limit=1&total=true"));
+          "&reason=queue_full,OVERLAP_SKIP&q=ight&principal=ann&created_from=2026-11-02T00:00:00Z"
+          "&created_before=2026-11-03T00:00:00Z&limit=1&total=true"));
   const auto& query = runs_.last_query;
+  EXPECT_EQ(query.reasons, (std::vector<RunReason>{RunReason::QueueFull, RunReason::OverlapSkip}));
+  EXPECT_EQ(query.text, "ight");
+  EXPECT_EQ(query.principal, "ann");
+  EXPECT_EQ(query.created_from, timeOf("2026-11-02T00:00:00Z"));
+  EXPECT_EQ(query.created_before, timeOf("2026-11-03T00:00:00Z"));
   EXPECT_EQ(query.flow, "nightly");
   EXPECT_EQ(query.statuses, (std::vector<RunStatus>{RunStatus::Running, RunStatus::Waiting}));
   EXPECT_EQ(query.triggers, (std::vector<RunTrigger>{RunTrigger::Manual, RunTrigger::SubFlow}));
@@ -114,6 +120,8 @@ TEST_F(RunApiTest, BadFiltersAreRefused) {
                                                         {"late=1", "late"},
                                                         {"cursor=t-1", "cursor"},
                                                         {"limit=1001", "limit"},
+                                                        {"reason=why", "reason"},
+                                                        {"created_from=1", "created_from"},
                                                         {"owner=x", "owner"}}) {
     SCOPED_TRACE(query);
     expectProblem(get(std::string("/api/v1/runs?").append(query)), 400, "invalid_argument", field);
@@ -236,8 +244,25 @@ TEST_F(RunApiTest, MissedInstantsAreListed) {
                                     {"run_id", nullptr}}));
   const std::string cursor = page["next_cursor"];
   EXPECT_EQ(get("/api/v1/missed?cursor=" + cursor).status, 200);
-  EXPECT_EQ(runs_.missed_asked, (std::tuple<std::string, WallTime, std::string, uint32_t>(
-                                    "", missed.plan_time, "nightly", 50)));
+  EXPECT_EQ(runs_.missed_asked.before, missed.plan_time);
+  EXPECT_EQ(runs_.missed_asked.before_key, "nightly");
+  EXPECT_EQ(runs_.missed_asked.limit, 50U);
+  runs_.missed_list.total = 4;
+  EXPECT_EQ(
+      jsonOf(get("/api/v1/missed?flow=n&q=ig&reason=over_max,too_old&total=true"
+                 "&plan_from=2026-11-28T00:00:00Z&plan_before=2026-11-29T00:00:00Z"))["total"],
+      4);
+  const auto& asked = runs_.missed_asked;
+  EXPECT_EQ(asked.flow, "n");
+  EXPECT_EQ(asked.text, "ig");
+  EXPECT_EQ(asked.reasons, (std::vector<std::string>{"over_max", "too_old"}));
+  EXPECT_EQ(asked.plan_from, timeOf("2026-11-28T00:00:00Z"));
+  EXPECT_EQ(asked.plan_before, timeOf("2026-11-29T00:00:00Z"));
+  EXPECT_TRUE(asked.total);
+  EXPECT_EQ(
+      jsonOf(get("/api/v1/missed?reason=late"))["detail"],
+      "reason: \"late\" is not one of policy_none, not_the_latest, over_max, too_old, offline, "
+      "redefined");
   for (const char* wrong : {"m-1", "m-.a", "m-1.", "r-1.a", "m-1.a%20b"}) {
     expectProblem(get(std::string("/api/v1/missed?cursor=").append(wrong)), 400, "invalid_argument",
                   "cursor");
