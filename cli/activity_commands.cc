@@ -24,7 +24,7 @@ void addAuditList(CLI::App& audit, CommandTree& tree) {
                    "Decided at this time or later; an age (2h) or a "
                    "time");
   verb->add_option("--before", options->before, "Decided before this; an age or a time");
-  addPageOptions(*verb, options->pages, false);
+  addPageOptions(*verb, options->pages, true);
   verb->footer(
       "Examples:\n  baton audit list --since 24h\n"
       "  baton audit list --kind run --object 12 -o json\n"

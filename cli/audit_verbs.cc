@@ -18,21 +18,18 @@ std::string wordsOf(const Json& row) {
 }  // namespace
 
 int auditList(Session& session, const AuditListOptions& options) {
-  const WallTime now = session.clock().wallNow();
-  const auto since = timeFrom("--since", options.since, now);
-  if (!since.ok()) return session.fail(since.error());
-  const auto before = timeFrom("--before", options.before, now);
-  if (!before.ok()) return session.fail(before.error());
+  QueryFields fields = {{"kind", options.kind},
+                        {"action", options.action},
+                        {"object", options.object},
+                        {"principal", options.principal},
+                        {"request_id", options.request_id},
+                        {"outcome", options.refused ? "refused" : ""}};
+  const Status timed =
+      addTimes(fields, session.clock().wallNow(),
+               {{"--since", "from", options.since}, {"--before", "before", options.before}});
+  if (!timed.ok()) return session.fail(timed.error());
   return listPages(
-      session, "/api/v1/audit",
-      {{"kind", options.kind},
-       {"action", options.action},
-       {"object", options.object},
-       {"principal", options.principal},
-       {"request_id", options.request_id},
-       {"outcome", options.refused ? "refused" : ""},
-       {"from", *since},
-       {"before", *before}},
+      session, "/api/v1/audit", std::move(fields),
       {memberColumn("AT", "at"), memberColumn("WHO", "principal"), memberColumn("FROM", "remote"),
        memberColumn("ACTION", "action"), memberColumn("OBJECT", "object"),
        memberColumn("OUTCOME", "outcome"), Column{"DETAIL", wordsOf}},

@@ -27,28 +27,40 @@ void addEventSend(CLI::App& event, CommandTree& tree) {
 
 void addEventList(CLI::App& event, CommandTree& tree) {
   CLI::App* verb = event.add_subcommand("list", "List events, the newest first");
-  auto name = std::make_shared<std::string>();
-  auto pages = std::make_shared<PageOptions>();
-  verb->add_option("--name", *name, "Name of the event");
-  addPageOptions(*verb, *pages, false);
-  verb->footer("Example:\n  baton event list --name fx-rates -n 10");
-  verb->callback([&tree, name, pages] {
-    setClientAction(tree,
-                    [name, pages](Session& session) { return eventList(session, *name, *pages); });
+  auto options = std::make_shared<EventListOptions>();
+  verb->add_option("--name", options->name, "Name of the event");
+  verb->add_option("-q,--text", options->text, "A part of the name");
+  verb->add_option("--key", options->key, "The whole key");
+  verb->add_option("--since", options->since,
+                   "Happened at this time or later; an age (2h) or a time");
+  verb->add_option("--before", options->before, "Happened before this; an age or a time");
+  addPageOptions(*verb, options->pages, true);
+  verb->footer(
+      "Examples:\n  baton event list --name fx-rates -n 10\n"
+      "  baton event list -q rates --since 24h --total");
+  verb->callback([&tree, options] {
+    setClientAction(tree, [options](Session& session) { return eventList(session, *options); });
   });
 }
 
 void addMissedList(CLI::App& missed, CommandTree& tree) {
   CLI::App* verb = missed.add_subcommand(
       "list", "List instants of schedules that were not run, and why; the newest first");
-  auto flow = std::make_shared<std::string>();
-  auto pages = std::make_shared<PageOptions>();
-  verb->add_option("--flow", *flow, "Name of the flow");
-  addPageOptions(*verb, *pages, false);
-  verb->footer("Example:\n  baton missed list --flow nightly-sales");
-  verb->callback([&tree, flow, pages] {
-    setClientAction(tree,
-                    [flow, pages](Session& session) { return missedList(session, *flow, *pages); });
+  auto options = std::make_shared<MissedListOptions>();
+  verb->add_option("--flow", options->flow, "Name of the flow");
+  verb->add_option("-q,--text", options->text, "A part of the flow's name");
+  addRepeated(*verb, "--reason", options->reasons,
+              "policy_none, not_the_latest, over_max, too_old, offline or redefined, several by "
+              "commas");
+  verb->add_option("--since", options->since,
+                   "Plan time at this time or later; an age (2h) or a time");
+  verb->add_option("--before", options->before, "Plan time before this; an age or a time");
+  addPageOptions(*verb, options->pages, true);
+  verb->footer(
+      "Examples:\n  baton missed list --flow nightly-sales\n"
+      "  baton missed list --reason too_old,over_max --since 7d --total");
+  verb->callback([&tree, options] {
+    setClientAction(tree, [options](Session& session) { return missedList(session, *options); });
   });
 }
 

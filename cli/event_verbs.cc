@@ -22,20 +22,31 @@ int eventSend(Session& session, const EventSendOptions& options) {
   return kExitOk;
 }
 
-int eventList(Session& session, const std::string& name, const PageOptions& options) {
+int eventList(Session& session, const EventListOptions& options) {
+  QueryFields fields = {{"name", options.name}, {"q", options.text}, {"key", options.key}};
+  const Status timed = addTimes(fields, session.clock().wallNow(),
+                                {{"--since", "happened_from", options.since},
+                                 {"--before", "happened_before", options.before}});
+  if (!timed.ok()) return session.fail(timed.error());
   return listPages(
-      session, "/api/v1/events", {{"name", name}},
+      session, "/api/v1/events", std::move(fields),
       {memberColumn("ID", "id"), memberColumn("NAME", "name"), memberColumn("KEY", "key"),
        memberColumn("HAPPENED", "happened_at"), memberColumn("DATA", "data")},
-      options);
+      options.pages);
 }
 
-int missedList(Session& session, const std::string& flow, const PageOptions& options) {
-  return listPages(session, "/api/v1/missed", {{"flow", flow}},
+int missedList(Session& session, const MissedListOptions& options) {
+  QueryFields fields = {
+      {"flow", options.flow}, {"q", options.text}, {"reason", joinedWords(options.reasons)}};
+  const Status timed = addTimes(
+      fields, session.clock().wallNow(),
+      {{"--since", "plan_from", options.since}, {"--before", "plan_before", options.before}});
+  if (!timed.ok()) return session.fail(timed.error());
+  return listPages(session, "/api/v1/missed", std::move(fields),
                    {memberColumn("FLOW", "flow"), memberColumn("PLAN_TIME", "plan_time"),
                     memberColumn("REASON", "reason"), memberColumn("RECORDED", "recorded_at"),
                     memberColumn("RUN", "run_id"), memberColumn("WHY", "reason_text")},
-                   options);
+                   options.pages);
 }
 
 int missedExplain(Session& session, const std::string& flow, const std::string& plan_time) {

@@ -103,10 +103,14 @@ void addFlowList(CLI::App& flow, CommandTree& tree) {
   CLI::App* verb = flow.add_subcommand("list", "List flows by name");
   auto options = std::make_shared<FlowListOptions>();
   verb->add_option("-q,--text", options->text, "A part of the name");
+  verb->add_option("--owner", options->owner, "Owner that the definition names");
+  verb->add_option("-t,--tag", options->tag, "A tag that the definition has");
   verb->add_flag("--online", options->online, "Only those that are online");
   verb->add_flag("--offline", options->offline, "Only those that are offline");
-  addPageOptions(*verb, options->pages, false);
-  verb->footer("Example:\n  baton flow list --online -q sales");
+  addPageOptions(*verb, options->pages, true);
+  verb->footer(
+      "Examples:\n  baton flow list --online -q sales\n"
+      "  baton flow list --owner team-dwh --tag nightly --total");
   verb->callback([&tree, options] {
     setClientAction(tree, [options](Session& session) { return flowList(session, *options); });
   });

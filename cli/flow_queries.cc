@@ -14,6 +14,7 @@ std::vector<Column> flowColumns() {
           memberColumn("VERSION", "version"),
           {"STATE", onlineText},
           memberColumn("SCHEDULE", "schedule"),
+          memberColumn("OWNER", "owner"),
           memberColumn("NEXT", "next_at"),
           memberColumn("LAST_SUCCESS", "last_success"),
           memberColumn("CHANGED", "changed_at")};
@@ -71,8 +72,10 @@ int flowList(Session& session, const FlowListOptions& options) {
     return session.fail(Error::invalidArgument("--online and --offline contradict each other"));
   }
   const char* online = options.online ? "true" : options.offline ? "false" : "";
-  return listPages(session, "/api/v1/flows", {{"q", options.text}, {"online", online}},
-                   flowColumns(), options.pages);
+  return listPages(
+      session, "/api/v1/flows",
+      {{"q", options.text}, {"owner", options.owner}, {"tag", options.tag}, {"online", online}},
+      flowColumns(), options.pages);
 }
 
 int flowVersions(Session& session, const std::string& name, const PageOptions& options) {

@@ -12,6 +12,8 @@ std::string flowPath(const std::string& name);
 
 struct FlowListOptions {
   std::string text;  // Part of the name.
+  std::string owner;
+  std::string tag;
   bool online = false;
   bool offline = false;
   PageOptions pages;

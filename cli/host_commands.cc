@@ -41,11 +41,26 @@ void addHostAction(CLI::App& host, CommandTree& tree, const std::string& action,
 void addHostList(CLI::App& host, CommandTree& tree) {
   CLI::App* list = host.add_subcommand(
       "list", "List workers: how busy, how healthy, and why one takes no tasks");
-  auto runners = std::make_shared<bool>(false);
-  list->add_flag("--runners", *runners, "List each runner instead");
-  list->footer("Examples:\n  baton host list\n  baton host list --runners -o json");
-  list->callback([&tree, runners] {
-    setClientAction(tree, [runners](Session& session) { return hostList(session, *runners); });
+  auto options = std::make_shared<HostListOptions>();
+  list->add_flag("--runners", options->runners, "List each runner instead");
+  addRepeated(*list, "-s,--state", options->states,
+              "Of hosts: active, draining, drained, excluded, unapproved or outdated; of runners: "
+              "idle, busy, lost, leaving, conflict or unknown; several by commas");
+  addRepeated(*list, "--health", options->health,
+              "Of hosts: healthy, suspect, dead, quarantined or unknown, several by commas");
+  list->add_option("--name", options->name,
+                   "Worker id, or the name of a host: then all workers on it; with --runners the "
+                   "runner's id");
+  list->add_option("-q,--text", options->text,
+                   "A part of the worker's id or host's name; with --runners of the runner's id");
+  list->add_option("--worker", options->worker, "With --runners: those of this worker");
+  list->add_option("--host", options->host, "With --runners: those on this host");
+  addPageOptions(*list, options->pages, true);
+  list->footer(
+      "Examples:\n  baton host list\n  baton host list --health suspect,dead --total\n"
+      "  baton host list --runners --state idle -o json");
+  list->callback([&tree, options] {
+    setClientAction(tree, [options](Session& session) { return hostList(session, *options); });
   });
 }
 

@@ -49,13 +49,6 @@ Result<Json> itemsOf(const Result<Json>& list) {
   return Error(ErrorCode::Corrupt, "the master's answer is no list");
 }
 
-int printHosts(Session& session, const Result<Json>& list, const std::vector<Column>& columns) {
-  const auto items = itemsOf(list);
-  if (!items.ok()) return session.fail(items.error());
-  session.printRows(columns, *items, *list);
-  return kExitOk;
-}
-
 std::string_view doneWord(const std::string& action) {
   for (const auto& [verb, word] :
        {std::pair("drain", "gets no new tasks"), std::pair("exclude", "is on the black list"),
@@ -91,10 +84,10 @@ std::string hostPath(const std::string& host, const std::string& action) {
 // Looks until no runner that the name covers is busy.
 Status awaitDrained(Session& session, const std::string& host) {
   while (true) {
-    ASSIGN_OR_RETURN(const Json items, itemsOf(session.api().get("/api/v1/hosts")));
+    const std::string query = webapi::queryString({{"name", host}, {"limit", "1000"}});
+    ASSIGN_OR_RETURN(const Json items, itemsOf(session.api().get("/api/v1/hosts?" + query)));
     const bool busy = std::any_of(items.begin(), items.end(), [&](const Json& item) {
-      return (memberText(item, "worker_id") == host || memberText(item, "host") == host) &&
-             memberText(item, "busy") != "0";
+      return memberText(item, "busy") != "0";
     });
     if (!busy) return {};
     session.sleep(kDrainLook);
@@ -137,9 +130,21 @@ int printPolicy(Session& session, const Result<Json>& policy) {
 
 }  // namespace
 
-int hostList(Session& session, bool runners) {
-  return runners ? printHosts(session, session.api().get("/api/v1/runners"), slotColumns())
-                 : printHosts(session, session.api().get("/api/v1/hosts"), hostColumns());
+int hostList(Session& session, const HostListOptions& options) {
+  if (options.runners && !options.health.empty()) {
+    return session.fail(
+        Error::invalidArgument("--health is of hosts, and --runners lists runners"));
+  }
+  if (!options.runners && !(options.worker.empty() && options.host.empty())) {
+    return session.fail(Error::invalidArgument("{} goes with --runners; hosts have --name",
+                                               options.worker.empty() ? "--host" : "--worker"));
+  }
+  QueryFields fields = {
+      {"state", joinedWords(options.states)},  {"name", options.name},     {"q", options.text},
+      {"health", joinedWords(options.health)}, {"worker", options.worker}, {"host", options.host}};
+  return listPages(session, options.runners ? "/api/v1/runners" : "/api/v1/hosts",
+                   std::move(fields), options.runners ? slotColumns() : hostColumns(),
+                   options.pages);
 }
 
 int hostAction(Session& session, const std::string& host, const std::string& action,
@@ -149,7 +154,7 @@ int hostAction(Session& session, const std::string& host, const std::string& act
   if (list.ok() && wait) {
     const Status drained = awaitDrained(session, host);
     if (!drained.ok()) return session.fail(drained.error());
-    return hostList(session, false);
+    return hostList(session, {.name = host, .pages = {.all = true}});
   }
   return printChanged(session, list, action);
 }

@@ -43,6 +43,13 @@ void addNamed(CLI::App& parent, CommandTree& tree, const std::string& name, cons
   });
 }
 
+// What lists of groups and of limits have in common.
+void addLimitListOptions(CLI::App& verb, LimitListOptions& options) {
+  verb.add_option("--name", options.name, "The whole name");
+  verb.add_option("-q,--text", options.text, "A part of the name");
+  addPageOptions(verb, options.pages, true);
+}
+
 void addLimitVerbs(CLI::App& limit, CommandTree& tree) {
   struct Words {
     std::string kind, name, limit, description;
@@ -61,8 +68,13 @@ void addLimitVerbs(CLI::App& limit, CommandTree& tree) {
     });
   });
   CLI::App* list = limit.add_subcommand("list", "List limits, and what counts against them");
-  list->footer("Example:\n  baton limit list");
-  list->callback([&tree] { setClientAction(tree, limitList); });
+  auto options = std::make_shared<LimitListOptions>();
+  addRepeated(*list, "--kind", options->kinds, "flow, user or host, several by commas");
+  addLimitListOptions(*list, *options);
+  list->footer("Examples:\n  baton limit list\n  baton limit list --kind host,user -q db --total");
+  list->callback([&tree, options] {
+    setClientAction(tree, [options](Session& session) { return limitList(session, *options); });
+  });
   CLI::App* remove = limit.add_subcommand("delete", "End a limit");
   auto gone = std::make_shared<Words>();
   remove->add_option("KIND", gone->kind, "flow, user or host")->required()->check(kinds);
@@ -82,8 +94,16 @@ void addLimitCommands(CLI::App& app, CommandTree& tree) {
   addGroupSet(*group, tree);
   CLI::App* list =
       group->add_subcommand("list", "List groups: limit, weight in use, running, queued");
-  list->footer("Example:\n  baton group list");
-  list->callback([&tree] { setClientAction(tree, groupList); });
+  auto options = std::make_shared<LimitListOptions>();
+  list->add_flag("--set", options->set, "Only groups that somebody set");
+  list->add_flag("--unset", options->unset, "Only groups that tasks name and nobody set");
+  list->add_flag("--open", options->open, "Only groups whose tasks may start now");
+  list->add_flag("--closed", options->closed, "Only groups outside their window");
+  addLimitListOptions(*list, *options);
+  list->footer("Examples:\n  baton group list\n  baton group list --unset -q etl --total");
+  list->callback([&tree, options] {
+    setClientAction(tree, [options](Session& session) { return groupList(session, *options); });
+  });
   addNamed(*group, tree, "get", "Show one group", groupGet);
   addNamed(*group, tree, "delete", "Limit a group no more", groupDelete);
   CLI::App* limit = app.add_subcommand("limit", "Limit the running tasks of a flow, user or host");

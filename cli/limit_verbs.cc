@@ -86,16 +86,6 @@ int tellDone(Session& session, const Result<Json>& answer, const std::string& do
   return kExitOk;
 }
 
-int listLimits(Session& session, const std::string& target, const std::vector<Column>& columns) {
-  const auto answer = session.api().get(target);
-  if (!answer.ok()) return session.fail(answer.error());
-  if (!answer->is_object() || !answer->contains("items")) {
-    return session.fail(Error::make(ErrorCode::Corrupt, "the master's answer is no list"));
-  }
-  session.printRows(columns, (*answer)["items"], *answer);
-  return kExitOk;
-}
-
 }  // namespace
 
 int groupSet(Session& session, const GroupSetOptions& options) {
@@ -130,7 +120,19 @@ int groupSet(Session& session, const GroupSetOptions& options) {
                      fmt::format("group {} set", options.name));
 }
 
-int groupList(Session& session) { return listLimits(session, "/api/v1/groups", groupColumns()); }
+int groupList(Session& session, const LimitListOptions& options) {
+  if (options.set && options.unset) {
+    return session.fail(Error::invalidArgument("--set and --unset contradict each other"));
+  }
+  if (options.open && options.closed) {
+    return session.fail(Error::invalidArgument("--open and --closed contradict each other"));
+  }
+  const char* set = options.set ? "true" : options.unset ? "false" : "";
+  const char* open = options.open ? "true" : options.closed ? "false" : "";
+  return listPages(session, "/api/v1/groups",
+                   {{"name", options.name}, {"q", options.text}, {"set", set}, {"open", open}},
+                   groupColumns(), options.pages);
+}
 
 int groupGet(Session& session, const std::string& name) {
   return showLimit(session, session.api().get(groupTarget(name)));
@@ -151,7 +153,12 @@ int limitSet(Session& session, const std::string& kind, const std::string& name,
                   fmt::format("limit of {} {} set to {}", kind, name, *max));
 }
 
-int limitList(Session& session) { return listLimits(session, "/api/v1/limits", limitColumns()); }
+int limitList(Session& session, const LimitListOptions& options) {
+  return listPages(
+      session, "/api/v1/limits",
+      {{"kind", joinedWords(options.kinds)}, {"name", options.name}, {"q", options.text}},
+      limitColumns(), options.pages);
+}
 
 int limitDelete(Session& session, const std::string& kind, const std::string& name) {
   return tellDone(session, session.api().remove(limitTarget(kind, name)),

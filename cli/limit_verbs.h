@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "cli/list_pages.h"
 #include "cli/session.h"
 
 namespace baton::cli {
@@ -16,16 +18,28 @@ struct GroupSetOptions {
   std::string description;
 };
 
+// Lists of groups and of limits.
+struct LimitListOptions {
+  std::string name;
+  std::string text;                // Part of it.
+  std::vector<std::string> kinds;  // Of limits.
+  bool set = false;                // From here on of groups.
+  bool unset = false;
+  bool open = false;
+  bool closed = false;
+  PageOptions pages;
+};
+
 // Each prints and returns the exit code.
 int groupSet(Session& session, const GroupSetOptions& options);
-int groupList(Session& session);
+int groupList(Session& session, const LimitListOptions& options);
 int groupGet(Session& session, const std::string& name);
 int groupDelete(Session& session, const std::string& name);
 
 // Limits of flows, users and hosts.
 int limitSet(Session& session, const std::string& kind, const std::string& name,
              const std::string& limit, const std::string& description);
-int limitList(Session& session);
+int limitList(Session& session, const LimitListOptions& options);
 int limitDelete(Session& session, const std::string& kind, const std::string& name);
 
 // `limit`: a number, "default", or empty to show what holds.

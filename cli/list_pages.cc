@@ -62,6 +62,14 @@ Result<std::string> timeFrom(const char* option, const std::string& text, WallTi
   return formatRfc3339(now - *ago);
 }
 
+Status addTimes(QueryFields& fields, WallTime now, const std::vector<TimeOption>& options) {
+  for (const TimeOption& option : options) {
+    ASSIGN_OR_RETURN(std::string time, timeFrom(option.option, option.text, now));
+    fields.emplace_back(option.field, std::move(time));
+  }
+  return {};
+}
+
 std::string joinedWords(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ","));
 }

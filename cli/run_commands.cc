@@ -35,20 +35,31 @@ void addRunList(CLI::App& run, CommandTree& tree) {
   CLI::App* verb = run.add_subcommand("list", "List runs, the newest first");
   auto options = std::make_shared<RunListOptions>();
   verb->add_option("--flow", options->flow, "Name of the flow");
+  verb->add_option("-q,--text", options->text, "A part of the flow's name");
   addRepeated(*verb, "-s,--status", options->statuses,
               "WAITING, RUNNING, PAUSED, TERMINATING, FINISHED, FAILED, TERMINATED or SKIPPED, "
               "several by commas");
+  addRepeated(*verb, "--reason", options->reasons,
+              "Why they ended otherwise than well or never began: task_failed, timeout, "
+              "stop_asked, overlap_skip, queue_full, overlap_cancel, bad_spec, flow_deleted or "
+              "backfill_stopped, several by commas");
   addRepeated(*verb, "--trigger", options->triggers,
               "schedule, manual, backfill, event or sub_flow, several by commas");
   verb->add_option("--backfill", options->backfill, "Id of the backfill that made them");
   verb->add_option("--since", options->since,
                    "Plan time at this time or later; an age (2h) or a time");
   verb->add_option("--before", options->before, "Plan time before this; an age or a time");
+  verb->add_option("--created-since", options->created_since,
+                   "Made at this time or later; an age or a time");
+  verb->add_option("--created-before", options->created_before,
+                   "Made before this; an age or a time");
+  verb->add_option("--principal", options->principal, "Who asked for them");
   verb->add_flag("--late", options->late, "Only those that missed their deadline");
   addPageOptions(*verb, options->pages, true);
   verb->footer(
       "Examples:\n  baton run list --flow nightly-sales --since 7d\n"
-      "  baton run list --status WAITING,RUNNING,PAUSED --all -o json");
+      "  baton run list --status WAITING,RUNNING,PAUSED --all -o json\n"
+      "  baton run list --reason overlap_skip,queue_full --created-since 24h --total");
   verb->callback([&tree, options] {
     setClientAction(tree, [options](Session& session) { return runList(session, *options); });
   });

@@ -75,20 +75,21 @@ int runGet(Session& session, const std::string& id) {
 }
 
 int runList(Session& session, const RunListOptions& options) {
-  const WallTime now = session.clock().wallNow();
-  const auto since = timeFrom("--since", options.since, now);
-  if (!since.ok()) return session.fail(since.error());
-  const auto before = timeFrom("--before", options.before, now);
-  if (!before.ok()) return session.fail(before.error());
-  return listPages(session, "/api/v1/runs",
-                   {{"flow", options.flow},
-                    {"status", joinedWords(options.statuses)},
-                    {"trigger", joinedWords(options.triggers)},
-                    {"backfill", options.backfill},
-                    {"plan_from", *since},
-                    {"plan_before", *before},
-                    {"late", options.late ? "true" : ""}},
-                   runColumns(), options.pages);
+  QueryFields fields = {{"flow", options.flow},
+                        {"q", options.text},
+                        {"status", joinedWords(options.statuses)},
+                        {"reason", joinedWords(options.reasons)},
+                        {"trigger", joinedWords(options.triggers)},
+                        {"backfill", options.backfill},
+                        {"principal", options.principal},
+                        {"late", options.late ? "true" : ""}};
+  const Status timed = addTimes(fields, session.clock().wallNow(),
+                                {{"--since", "plan_from", options.since},
+                                 {"--before", "plan_before", options.before},
+                                 {"--created-since", "created_from", options.created_since},
+                                 {"--created-before", "created_before", options.created_before}});
+  if (!timed.ok()) return session.fail(timed.error());
+  return listPages(session, "/api/v1/runs", std::move(fields), runColumns(), options.pages);
 }
 
 int runTasks(Session& session, const std::string& id) {

@@ -15,6 +15,11 @@ struct RunListOptions {
   std::string backfill;
   std::string since;   // Plan time: RFC 3339, or "1h" before now.
   std::string before;  // The same.
+  std::string text;    // Part of the flow's name.
+  std::vector<std::string> reasons;
+  std::string principal;
+  std::string created_since;
+  std::string created_before;
   bool late = false;
   PageOptions pages;
 };

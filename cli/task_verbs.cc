@@ -63,26 +63,22 @@ int taskGet(Session& session, const std::string& id, bool attempts) {
 }
 
 int taskList(Session& session, const TaskListOptions& options) {
-  const WallTime now = session.clock().wallNow();
-  const auto since = timeFrom("--since", options.since, now);
-  if (!since.ok()) return session.fail(since.error());
-  const auto before = timeFrom("--before", options.before, now);
-  if (!before.ok()) return session.fail(before.error());
-  return listPages(session, "/api/v1/tasks",
-                   {{"status", joinedWords(options.statuses)},
-                    {"priority", joinedWords(options.priorities)},
-                    {"reason", options.reason},
-                    {"name", options.name},
-                    {"q", options.text},
-                    {"tag", options.tag},
-                    {"group", options.group},
-                    {"host", options.host},
-                    {"runner", options.runner},
-                    {"run", options.run},
-                    {"flow", options.flow},
-                    {"created_from", *since},
-                    {"created_before", *before}},
-                   taskColumns(), options.pages);
+  QueryFields fields = {{"status", joinedWords(options.statuses)},
+                        {"priority", joinedWords(options.priorities)},
+                        {"reason", options.reason},
+                        {"name", options.name},
+                        {"q", options.text},
+                        {"tag", options.tag},
+                        {"group", options.group},
+                        {"host", options.host},
+                        {"runner", options.runner},
+                        {"run", options.run},
+                        {"flow", options.flow}};
+  const Status timed = addTimes(
+      fields, session.clock().wallNow(),
+      {{"--since", "created_from", options.since}, {"--before", "created_before", options.before}});
+  if (!timed.ok()) return session.fail(timed.error());
+  return listPages(session, "/api/v1/tasks", std::move(fields), taskColumns(), options.pages);
 }
 
 int taskAction(Session& session, const std::string& id, const std::string& action, bool force) {

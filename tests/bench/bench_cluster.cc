@@ -286,8 +286,8 @@ Status BenchCluster::awaitRunners(size_t count) {
   const auto until = std::chrono::steady_clock::now() + kStartPatience;
   size_t seen = 0;
   while (std::chrono::steady_clock::now() < until) {
-    ASSIGN_OR_RETURN(const Json runners, client.get("/api/v1/runners"));
-    seen = runners.at("items").size();
+    ASSIGN_OR_RETURN(const Json runners, client.get("/api/v1/runners?limit=1&total=true"));
+    seen = runners.at("total").get<size_t>();
     if (seen >= count) return {};
     std::this_thread::sleep_for(Millis(20));
   }

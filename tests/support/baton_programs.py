@@ -158,4 +158,4 @@ class Programs:
         return self.get("/api/v1/stats")
 
     def live_runners(self):
-        return [r for r in self.get("/api/v1/runners")["items"] if r["state"] in ("idle", "busy")]
+        return [r for r in self.rest.pages("/api/v1/runners") if r["state"] in ("idle", "busy")]

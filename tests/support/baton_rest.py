@@ -158,9 +158,13 @@ class Rest:
 
     def tasks(self, **filters):
         """All tasks of a list, page by page."""
+        return self.pages("/api/v1/tasks", **filters)
+
+    def pages(self, path, **filters):
+        """All items of a list, page by page."""
         query = {"limit": 1000, **filters}
         while True:
-            page = self.get("/api/v1/tasks?" + urllib.parse.urlencode(query))
+            page = self.get(path + "?" + urllib.parse.urlencode(query))
             yield from page["items"]
             if not page["next_cursor"]:
                 return

@@ -192,6 +192,8 @@ TEST_F(FlowServerVerbsTest, FlowsAndVersionsAreListed) {
   const auto requests = cluster_.requests();
   ASSERT_EQ(requests.size(), 2U);
   EXPECT_EQ(requests[1].target, "/api/v1/flows?q=f&online=true&limit=1000&cursor=f-f");
+  EXPECT_EQ(cluster_.run({"flow", "list", "--owner", "me", "-t", "dwh", "--total"}), 0);
+  EXPECT_EQ(cluster_.requests().back().target, "/api/v1/flows?owner=me&tag=dwh&total=true");
   EXPECT_EQ(cluster_.run({"flow", "list", "--online", "--offline"}), kExitUsage);
   cluster_.on("GET /api/v1/flows/f/versions",
               R"({"items":[{"version":3,"author":"client"}],"next_cursor":"v-3"})");

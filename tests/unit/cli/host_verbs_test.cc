@@ -41,7 +41,33 @@ TEST(HostVerbsTest, DrainWaitsForTheRunning) {
       {{200, hosts("2", "draining")}, {200, hosts("1", "draining")}, {200, hosts("0", "drained")}});
   EXPECT_EQ(cluster.run({"host", "drain", "h1", "--wait"}), 0);
   EXPECT_EQ(cluster.requests().size(), 5u);
+  EXPECT_EQ(cluster.requests()[1].target, "/api/v1/hosts?name=h1&limit=1000");
   EXPECT_NE(cluster.out.str().find("drained"), std::string::npos);
+}
+
+// The filters of the list go to the hosts or to the runners, and each knows its own.
+TEST(HostVerbsTest, ListsAreFiltered) {
+  FakeCluster cluster;
+  const std::string none = R"({"items":[],"next_cursor":null,"total":0})";
+  cluster.on("GET /api/v1/hosts", none);
+  cluster.on("GET /api/v1/runners", none);
+  EXPECT_EQ(cluster.run({"host", "list", "-s", "draining,drained", "--health", "dead", "--name",
+                         "h1", "-q", "h", "-n", "5", "--total"}),
+            0);
+  EXPECT_EQ(cluster.requests().back().target,
+            "/api/v1/hosts?state=draining%2Cdrained&name=h1&q=h&health=dead&limit=5&total=true");
+  EXPECT_NE(cluster.err.str().find("0 in all"), std::string::npos);
+  EXPECT_EQ(cluster.run({"host", "list", "--runners", "--state", "idle", "--worker", "w1", "--host",
+                         "h1", "--all"}),
+            0);
+  EXPECT_EQ(cluster.requests().back().target,
+            "/api/v1/runners?state=idle&worker=w1&host=h1&limit=1000");
+  const size_t sent = cluster.requests().size();
+  EXPECT_EQ(cluster.run({"host", "list", "--runners", "--health", "dead"}), kExitUsage);
+  EXPECT_EQ(cluster.run({"host", "list", "--host", "h1"}), kExitUsage);
+  EXPECT_NE(cluster.err.str().find("--host goes with --runners"), std::string::npos);
+  EXPECT_EQ(cluster.run({"host", "list", "--worker", "w1"}), kExitUsage);
+  EXPECT_EQ(cluster.requests().size(), sent);
 }
 
 // Labels are set with = and removed with -; anything else is wrong usage and is not sent.

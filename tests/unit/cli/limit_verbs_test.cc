@@ -66,6 +66,15 @@ TEST(LimitVerbsTest, ListsShowUseBesideTheLimit) {
   EXPECT_EQ(cluster.run({"limit", "list"}), 0);
   EXPECT_NE(cluster.out.str().find("db-1"), std::string::npos);
   EXPECT_EQ(cluster.run({"group", "get", "missing"}), kExitNotFound);
+  EXPECT_EQ(cluster.run({"group", "list", "--unset", "--open", "-q", "et", "--name", "etl", "-n",
+                         "2", "--total"}),
+            0);
+  EXPECT_EQ(cluster.requests().back().target,
+            "/api/v1/groups?name=etl&q=et&set=false&open=true&limit=2&total=true");
+  EXPECT_EQ(cluster.run({"limit", "list", "--kind", "host,user", "--kind", "flow", "-q", "b"}), 0);
+  EXPECT_EQ(cluster.requests().back().target, "/api/v1/limits?kind=host%2Cuser%2Cflow&q=b");
+  EXPECT_EQ(cluster.run({"group", "list", "--set", "--unset"}), kExitUsage);
+  EXPECT_EQ(cluster.run({"group", "list", "--open", "--closed"}), kExitUsage);
 }
 
 // The cluster's verbs say what the API wants to hear.

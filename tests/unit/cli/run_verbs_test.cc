@@ -61,7 +61,7 @@ TEST_F(RunVerbsTest, ListSendsEveryFilter) {
       << cluster_.err.str();
   EXPECT_EQ(cluster_.requests()[0].target,
             "/api/v1/runs?flow=f&status=WAITING%2CRUNNING%2CFAILED&trigger=manual&backfill=5"
-            "&plan_from=2026-11-01T00%3A00%3A00Z&late=true&limit=5&total=true&cursor=r-1f");
+            "&late=true&plan_from=2026-11-01T00%3A00%3A00Z&limit=5&total=true&cursor=r-1f");
   EXPECT_NE(cluster_.out.str().find("12  f     2026-11-29T02:00:00Z  WAITING  for run 11"),
             std::string::npos)
       << cluster_.out.str();
@@ -217,6 +217,12 @@ TEST_F(RunVerbsTest, EventsAreSentAndListed) {
   EXPECT_EQ(cluster_.run({"event", "list", "--name", "fx", "--no-header"}), 0);
   EXPECT_EQ(cluster_.out.str(), "9  fx  k  -  a=b\n");
   EXPECT_EQ(cluster_.requests().back().target, "/api/v1/events?name=fx");
+  EXPECT_EQ(cluster_.run({"event", "list", "-q", "f", "--key", "k", "--since",
+                          "2026-11-28T02:00:00Z", "--before", "2026-11-29T02:00:00Z", "--total"}),
+            0);
+  EXPECT_EQ(cluster_.requests().back().target,
+            "/api/v1/events?q=f&key=k&happened_from=2026-11-28T02%3A00%3A00Z"
+            "&happened_before=2026-11-29T02%3A00%3A00Z&total=true");
 }
 
 // A missed instant is found and run.
@@ -226,6 +232,22 @@ TEST_F(RunVerbsTest, MissedInstantsAreListedAndRun) {
               R"("run_id":null,"reason_text":"why"}],"next_cursor":null})");
   EXPECT_EQ(cluster_.run({"missed", "list", "--flow", "f", "--no-header"}), 0);
   EXPECT_EQ(cluster_.out.str(), "f  2026-11-28T02:00:00Z  over_max  -  -  why\n");
+  EXPECT_EQ(cluster_.run({"missed", "list", "-q", "f", "--reason", "too_old,over_max", "--since",
+                          "2026-11-28T02:00:00Z", "--before", "2026-11-29T02:00:00Z", "--total"}),
+            0);
+  EXPECT_EQ(cluster_.requests().back().target,
+            "/api/v1/missed?q=f&reason=too_old%2Cover_max&plan_from=2026-11-28T02%3A00%3A00Z"
+            "&plan_before=2026-11-29T02%3A00%3A00Z&total=true");
+  EXPECT_EQ(cluster_.run({"missed", "list", "--since", "soon"}), kExitUsage);
+  cluster_.on("GET /api/v1/runs", R"({"items":[],"next_cursor":null})");
+  EXPECT_EQ(cluster_.run({"run", "list", "-q", "f", "--reason", "queue_full", "--principal", "ann",
+                          "--created-since", "2026-11-28T02:00:00Z", "--created-before",
+                          "2026-11-29T02:00:00Z"}),
+            0);
+  EXPECT_EQ(cluster_.requests().back().target,
+            "/api/v1/runs?q=f&reason=queue_full&principal=ann"
+            "&created_from=2026-11-28T02%3A00%3A00Z&created_before=2026-11-29T02%3A00%3A00Z");
+  EXPECT_EQ(cluster_.run({"run", "list", "--created-since", "soon"}), kExitUsage);
   cluster_.on("GET /api/v1/missed/explain", R"({"status":"missed","reasons":["over_max: why"]})");
   EXPECT_EQ(cluster_.run({"missed", "explain", "f", "2026-11-28T02:00:00Z"}), 0);
   EXPECT_EQ(cluster_.out.str(), "f 2026-11-28T02:00:00Z missed\n  over_max: why\n");

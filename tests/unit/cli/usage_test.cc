@@ -142,7 +142,7 @@ TEST(UsageTest, WhatIsWrongIsNamed) {
       {{"flow", "list", "--onlin"},
        "unknown option \"--onlin\" of baton flow list; did you mean --online?"},
       {{"flow", "list", "--colour=red"},
-       "unknown option \"--colour\" of baton flow list; options: --text, --online, "},
+       "unknown option \"--colour\" of baton flow list; options: --text, --owner, "},
       {{"task", "get", "--nothing"}, "unknown option \"--nothing\" of baton task get; options: "},
       {{"task", "get", "--masers", "a:1", "4"}, "did you mean --masters?"},
       {{"task", "get"}, "ID: is missing"},
