@@ -369,5 +369,75 @@ class Follow(SharedCase):
                          "".join(f"{i}\n" for i in range(1, 100001)).encode())
 
 
+class Lists(SharedCase):
+    """Every list has its filters, pages that fit together, and a total."""
+
+    @classmethod
+    def make(cls):
+        return Standalone(runners=3, heartbeat="1s")
+
+    def names(self, path, member, **filters):
+        return [item[member] for item in self.system.rest.pages(path, **filters)]
+
+    def page_by_page(self, path, member, count):
+        """Pages of one item give the same as one page, and the total says how many they are."""
+        whole = self.names(path, member)
+        self.assertEqual(self.names(path, member, limit=1), whole)
+        self.assertEqual(self.system.get(f"{path}?limit=1&total=true")["total"], len(whole))
+        self.assertEqual(len(whole), count, whole)
+        return whole
+
+    def test_lists_are_filtered_paged_and_counted(self):
+        rest = self.system.rest
+        for name, owner, tags in (("a", "ann", ["x"]), ("b", "bob", ["x", "y"]), ("c", "ann", [])):
+            definition = {"flow": name, "owner": owner, "tags": tags,
+                          "tasks": {"t": {"noop": True}}}
+            rest.request("PUT", f"/api/v1/flows/{name}?online={str(name == 'a').lower()}",
+                         definition)
+            rest.post(f"/api/v1/flows/{name}/trigger", {})
+        self.assertEqual(self.page_by_page("/api/v1/flows", "name", 3), ["a", "b", "c"])
+        self.assertEqual(self.names("/api/v1/flows", "name", owner="ann"), ["a", "c"])
+        self.assertEqual(self.names("/api/v1/flows", "name", owner="ann", tag="x"), ["a"])
+        self.assertEqual(self.names("/api/v1/flows", "name", tag="y", online="false"), ["b"])
+
+        self.page_by_page("/api/v1/runs", "id", 3)
+        self.assertEqual(self.names("/api/v1/runs", "flow", q="B"), ["b"])
+        self.assertEqual(len(self.names("/api/v1/runs", "id", principal="client")), 3)
+        self.assertEqual(self.names("/api/v1/runs", "id", reason="queue_full,timeout"), [])
+        self.assertEqual(self.names("/api/v1/runs", "id", created_before="2020-01-01T00:00:00Z"),
+                         [])
+        self.page_by_page("/api/v1/missed", "flow", 0)
+
+        for key in ("1", "2"):
+            rest.post("/api/v1/events", {"name": "fx", "key": key,
+                                         "happened_at": f"2026-0{key}-01T00:00:00Z"})
+        self.page_by_page("/api/v1/events", "key", 2)
+        self.assertEqual(self.names("/api/v1/events", "key", q="f",
+                                    happened_from="2026-01-15T00:00:00Z"), ["2"])
+
+        rest.request("PUT", "/api/v1/groups/etl", {"limit": 2})
+        rest.request("PUT", "/api/v1/groups/dwh", {"limit": 1})
+        rest.request("PUT", "/api/v1/limits/user/ann", {"limit": 2})
+        rest.request("PUT", "/api/v1/limits/flow/a", {"limit": 2})
+        self.assertEqual(self.page_by_page("/api/v1/groups", "name", 2), ["dwh", "etl"])
+        self.assertEqual(self.page_by_page("/api/v1/limits", "name", 2), ["a", "ann"])
+        self.assertEqual(self.names("/api/v1/limits", "name", kind="user"), ["ann"])
+
+        eventually(lambda: len(self.names("/api/v1/runners", "runner_id", state="idle")) == 3, 15,
+                   "three idle runners")
+        self.page_by_page("/api/v1/runners", "runner_id", 3)
+        rest.post("/api/v1/hosts/elsewhere/exclude", {})
+        self.page_by_page("/api/v1/hosts", "worker_id", 2)
+        self.assertEqual(self.names("/api/v1/hosts", "host", state="excluded"), ["elsewhere"])
+        rows = len(self.names("/api/v1/audit", "id"))
+        self.page_by_page("/api/v1/audit", "id", rows)
+
+        code, said = run_baton("flow", "list", "--owner", "ann", "--total", "--no-header",
+                               env={"BATON_MASTERS": rest.addresses[0],
+                                    "BATON_TOKEN": self.system.token})
+        self.assertEqual(code, 0, said)
+        self.assertIn("2 in all", said)
+
+
 if __name__ == "__main__":
     unittest.main()
