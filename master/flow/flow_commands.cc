@@ -20,15 +20,6 @@ Error noFlow(const std::string& name) {
   return Error::notFound("there is no flow {}", truncateUtf8(name, 64));
 }
 
-api::FlowView viewOf(const LiveFlow& flow) {
-  api::FlowView view;
-  view.record = flow.record;
-  view.version.flow = flow.record.name;
-  view.version.version = flow.record.version;
-  if (flow.newest != nullptr) describeBy(flow.newest->spec, view);
-  return view;
-}
-
 }  // namespace
 
 void describeBy(const flow::FlowSpec& spec, api::FlowView& view) {
@@ -69,6 +60,15 @@ Status FlowCommands::checkStorable(const std::string& text, size_t row_bytes_max
                      text.size());
 }
 
+api::FlowView FlowCommands::viewOf(const LiveFlow& flow) {
+  api::FlowView view;
+  view.record = flow.record;
+  view.version.flow = flow.record.name;
+  view.version.version = flow.record.version;
+  if (flow.newest != nullptr) describeBy(flow.newest->spec, view);
+  return view;
+}
+
 Status FlowCommands::admissible() const {
   if (!open_) return Error(ErrorCode::NotActive, "this master does not take commands yet");
   return context_.writer.acceptance();
@@ -85,6 +85,23 @@ void FlowCommands::apply(std::vector<FlowDefinition> definitions,
                          api::Callback<api::FlowsApplied> done) {
   // At once: behind the writer it would wait for the very database that it tells about.
   if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
+  api::Request request = definitions.front().request.request;
+  if (definitions.front().request.dry_run) request.idempotency_key.clear();
+  onceByKey<api::FlowsApplied>(
+      request,
+      [this, request, done,
+       all = std::make_shared<std::vector<FlowDefinition>>(std::move(definitions))](
+          const LookedUp& looked_up) {
+        Status may = admissible();
+        if (may.ok()) may = recent_keys_.checkFresh(looked_up.at);
+        if (!may.ok()) return done(may.error());
+        applyOnce(std::move(*all), request, done);
+      },
+      done);
+}
+
+void FlowCommands::applyOnce(std::vector<FlowDefinition> definitions, const api::Request& keyed,
+                             const api::Callback<api::FlowsApplied>& done) {
   Operation operation;
   const auto auditFor = [&](const FlowDefinition& definition) {
     const api::FlowApply& request = definition.request;
@@ -122,6 +139,7 @@ void FlowCommands::apply(std::vector<FlowDefinition> definitions,
     if (writes) audits.push_back(std::move(audit));
   }
   for (const Audit& audit : audits) audit.putInto(operation, {});
+  keepApplied(operation, keyed, applied);
   operation.then([done, applied = std::move(applied)] { done(applied); });
   context_.writer.submit(std::move(operation));
 }

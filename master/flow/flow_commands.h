@@ -52,11 +52,12 @@ class FlowCommands {
   // Whether the database takes the text; any thread. Errors: TooLarge.
   static Status checkStorable(const std::string& text, size_t row_bytes_max);
 
-  // All of them or none, of different flows. A definition that means the same as the newest version
-  // makes none, so a repetition changes nothing, whatever if_version says. With another schedule,
-  // instants that are due and not begun become missed rows ("redefined").
-  // Errors: Conflict (if_version; field "version"), InvalidArgument (no such calendar, runs that
-  // would begin each other for ever).
+  // All of them or none, of different flows, with one key. A definition that means the same as the
+  // newest version makes none, so a repetition changes nothing, whatever if_version says; with the
+  // same key it is answered as the first time, also if the flow is another one by now. With another
+  // schedule, instants that are due and not begun become missed rows ("redefined"). Errors:
+  // Conflict (if_version; field "version"; key used with another body), InvalidArgument (no such
+  // calendar, runs that would begin each other for ever), Overloaded.
   void apply(std::vector<FlowDefinition> definitions, api::Callback<api::FlowsApplied> done);
   // Idempotent. Nothing is missed while a flow is offline: instants of that time are no rows. What
   // was due and not begun when it went offline is a missed row ("offline").
@@ -118,9 +119,22 @@ class FlowCommands {
   template <typename View>
   void onceByKey(const api::Request& request, std::function<void(const LookedUp&)> decide,
                  api::Callback<View> done);
+  // Answers a repetition behind the operation.
+  template <typename View>
+  void answerAgain(Operation& operation, const std::string& first, const std::string& key,
+                   const api::Callback<View>& done);
+  void answerAgain(Operation& operation, const std::string& first, const std::string& key,
+                   const api::Callback<api::FlowsApplied>& done);
   void replay(uint64_t id, const api::Callback<RunRecord>& done);
   void replay(uint64_t id, const api::Callback<api::BackfillView>& done);
-  void keep(Operation& operation, const api::Request& request, uint64_t id);
+  void keep(Operation& operation, const api::Request& request, std::string answer);
+  // If the request has a key.
+  void keepMade(Operation& operation, const api::Request& request, uint64_t id);
+  void keepApplied(Operation& operation, const api::Request& request,
+                   const api::FlowsApplied& applied);
+  void applyOnce(std::vector<FlowDefinition> definitions, const api::Request& keyed,
+                 const api::Callback<api::FlowsApplied>& done);
+  static api::FlowView viewOf(const LiveFlow& flow);
 
   Audit auditOf(const api::Request& request, const char* action, const std::string& object) const {
     return Audit(request, context_.clock.wallNow(), action, object);

@@ -63,17 +63,6 @@ Json runMade(const RunRecord& run) {
   return facts;
 }
 
-// The stored answer to a request with a key: what it made. Its rows are read for a repetition.
-std::string answerText(uint64_t id) { return dumpJson({{"made", std::to_string(id)}}); }
-
-Result<uint64_t> readAnswer(const std::string& text, const std::string& key) {
-  const auto json = parseJson(text);
-  if (json.ok() && json->is_object() && json->contains("made") && (*json)["made"].is_string()) {
-    if (const auto id = parseTaskId((*json)["made"].get<std::string>())) return *id;
-  }
-  return Error::conflict("Idempotency-Key {} was used for another kind of request", key);
-}
-
 }  // namespace
 
 Result<LiveFlow*> FlowCommands::findToRun(const std::string& name) {
@@ -86,70 +75,6 @@ Result<LiveFlow*> FlowCommands::findToRun(const std::string& name) {
                            flow->record.version, flow->record.name);
   }
   return flow;
-}
-
-// --------------------------------------------------------------------------------------- keys
-
-template <typename View>
-void FlowCommands::onceByKey(const api::Request& request,
-                             std::function<void(const LookedUp&)> decide,
-                             api::Callback<View> done) {
-  if (request.idempotency_key.empty()) return decide({context_.clock.bootNow()});
-  reads_.submit([this, request, decide = std::move(decide), done](dao::Reader& reader) {
-    const BootTime at = context_.clock.bootNow();
-    const auto stored = reader.idempotency(request.principal, request.idempotency_key);
-    if (!stored.ok()) return done(stored.error());
-    auto first = stored->has_value()
-                     ? answerOf(**stored, request.request_hash, context_.clock.wallNow())
-                     : Result<std::optional<std::string>>(std::optional<std::string>());
-    const bool queued = context_.dispatcher.tryPost([this, request, decide, done, at, first] {
-      const auto known =
-          !first.ok() || first->has_value()
-              ? first
-              : recent_keys_.find(request.principal, request.idempotency_key, request.request_hash);
-      if (!known.ok()) return done(known.error());
-      if (!known->has_value()) return decide({at});
-      const auto id = readAnswer(**known, request.idempotency_key);
-      if (!id.ok()) return done(id.error());
-      // Behind what was decided before: the rows may be on their way.
-      Operation operation;
-      operation.then([this, id = *id, done] { replay(id, done); });
-      context_.writer.submit(std::move(operation));
-    });
-    if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
-  });
-}
-
-void FlowCommands::replay(uint64_t id, const api::Callback<RunRecord>& done) {
-  reads_.submit([id, done](dao::Reader& reader) {
-    auto row = reader.run(id);
-    if (!row.ok()) return done(row.error());
-    if (!row->has_value()) return done(Error::notFound("there is no run {}", id));
-    done(std::move(**row));
-  });
-}
-
-void FlowCommands::replay(uint64_t id, const api::Callback<api::BackfillView>& done) {
-  reads_.submit([id, done](dao::Reader& reader) {
-    dao::RunFilter filter;
-    filter.backfill = id;
-    const auto page = reader.runs(filter, 0, kBackfillMax);
-    if (!page.ok()) return done(page.error());
-    api::BackfillView view;
-    view.id = id;
-    // Their numbers rise in the order in which they run.
-    for (auto run = page->items.rbegin(); run != page->items.rend(); ++run) {
-      view.plan_times.push_back(run->plan_time);
-      view.runs.push_back(run->state.id);
-    }
-    done(std::move(view));
-  });
-}
-
-void FlowCommands::keep(Operation& operation, const api::Request& request, uint64_t id) {
-  if (request.idempotency_key.empty()) return;
-  recent_keys_.keep(operation, {request.principal, request.idempotency_key, request.request_hash,
-                                answerText(id), context_.clock.wallNow()});
 }
 
 // ------------------------------------------------------------------------------------ by hand
@@ -191,7 +116,7 @@ Result<RunRecord> FlowCommands::trigger(Operation& operation, const api::FlowTri
                               .params = request.params,
                               .priority = request.priority,
                               .principal = request.request.principal});
-  keep(operation, request.request, run.state.id);
+  keepMade(operation, request.request, run.state.id);
   return run;
 }
 
@@ -256,7 +181,7 @@ Result<RunRecord> FlowCommands::runMissed(Operation& operation, MissedRecord mis
   run_by_hand_.emplace(instant, missed.run_id);
   operation.touchFlow(missed.flow);
   operation.changes.missed.push_back(std::move(missed));
-  keep(operation, request, run.state.id);
+  keepMade(operation, request, run.state.id);
   return run;
 }
 
@@ -326,7 +251,7 @@ Result<api::BackfillView> FlowCommands::backfill(Operation& operation,
   operation.changes.backfills.push_back(record);
   flows_.backfills[view.id].record = std::move(record);
   for (const RunRecord& run : runs_.startAll(operation, starts)) view.runs.push_back(run.state.id);
-  keep(operation, request.request, view.id);
+  keepMade(operation, request.request, view.id);
   logInfo("backfill", field("flow", flow->record.name), field("backfill", view.id),
           field("runs", view.runs.size()), field("epoch", context_.epoch()));
   return view;

@@ -36,6 +36,31 @@ class FlowCommandsTest : public PlannerTest {
 
 const char* const kOneTask = "{flow: F, tasks: {a: {command: [x]}}}";
 
+// A repetition is answered as the first time, and stores nothing over what came between.
+TEST_F(FlowCommandsTest, DefinitionsAreStoredOnceByTheirKey) {
+  master::api::FlowApply request;
+  request.text = "{flow: F, tasks: {a: {command: [x]}}}";
+  request.request = {.principal = "p", .idempotency_key = "k", .request_hash = "h"};
+  const auto first = tryApply(request);
+  ASSERT_TRUE(first.ok() && first->created);
+  apply("{flow: F, tasks: {a: {command: [y]}}}");
+  for (const bool taken_over : {false, true}) {
+    if (taken_over) begin();
+    const auto again = tryApply(request);
+    ASSERT_TRUE(again.ok()) << again.status().text();
+    EXPECT_TRUE(again->created && again->changed);
+    EXPECT_EQ(again->flow.record.version, 1U);
+    EXPECT_EQ(flowRow("f").version, 2U);
+  }
+  request.request.request_hash = "other";
+  EXPECT_EQ(tryApply(request).error().code(), ErrorCode::Conflict);
+  // A key of another kind of request.
+  request.request = {.principal = "p", .idempotency_key = "t", .request_hash = "h"};
+  master::api::FlowTrigger trigger{.flow = "F", .request = request.request};
+  ASSERT_TRUE(run(trigger).ok());
+  EXPECT_EQ(tryApply(request).error().code(), ErrorCode::Conflict);
+}
+
 TEST_F(FlowCommandsTest, ADefinitionThatMeansTheSameMakesNoVersion) {
   const FlowApplied first = apply("{flow: F, tasks: {a: {command: [x], timeout: 60s}}}");
   EXPECT_TRUE(first.created && first.changed);
