@@ -24,7 +24,11 @@ std::string taskPath(const std::string& id) { return "/api/v1/tasks/" + webapi::
 std::string endText(const Json& task) {
   const std::string reason = memberText(task, "reason");
   std::string text = fmt::format("task {} {}", memberText(task, "id"), memberText(task, "status"));
-  if (memberText(task, "status") == "FINISHED") return printable(text);
+  if (memberText(task, "status") == "FINISHED") {
+    // Of a task that needed no second try it says which outputs are not there.
+    const std::string note = reason.empty() ? memberText(task, "reason_text") : "";
+    return printable(note.empty() ? text : fmt::format("{}; {}", text, note));
+  }
   if (reason == "exit_code") {
     text += fmt::format(" (exit code {})", memberText(task, "return_code"));
   } else if (reason == "signal") {

@@ -327,7 +327,9 @@ Result<api::Explanation> FlowPorts::explainRun(RunId id) {
   ASSIGN_OR_RETURN(const auto all, nodes(id));
   for (const api::NodeView& node : all) {
     const TaskRecord& task = node.task.record;
-    if (task.state.status == TaskStatus::Finished) continue;
+    const bool well = task.state.status == TaskStatus::Finished;
+    if (well && (task.state.reason != FailureReason::None || task.state.reason_text.empty()))
+      continue;
     std::string line =
         fmt::format("task {} (id {}) is {}", task.name, task.state.id, toString(task.state.status));
     if (const std::string why = reasonText(task.state); !why.empty()) line += ": " + why;

@@ -16,6 +16,8 @@
 namespace baton::worker {
 namespace {
 
+constexpr size_t kKeyBytesShown = 128;
+
 bool isText(std::string_view text) {
   return isValidUtf8(text) && text.find('\0') == std::string_view::npos;
 }
@@ -54,12 +56,16 @@ class LineReader {
 
 OutputValues parseOutputValues(std::string_view text) {
   OutputValues outputs;
-  if (text.size() > kOutputsBytesMax) {
-    outputs.problem = fmt::format("outputs past {} bytes are left out", kOutputsBytesMax);
+  std::string_view cut;  // The line that the cap falls into, as far as it was read.
+  const bool too_long = text.size() > kOutputsBytesMax;
+  if (too_long) {
     text = text.substr(0, kOutputsBytesMax);
     // A line that was cut is no value that the task wrote.
-    text = text.substr(0, text.rfind('\n') + 1);
+    const size_t whole = text.rfind('\n') + 1;
+    cut = text.substr(whole);
+    text = text.substr(0, whole);
   }
+  std::string_view first_lost = cut.substr(0, cut.find_first_of("=<"));
   LineReader lines(text);
   std::string_view line;
   while (lines.next(line)) {
@@ -71,6 +77,7 @@ OutputValues parseOutputValues(std::string_view text) {
     std::string_view key = line.substr(0, many ? marks : equals);
     std::string value(many || equals == line.npos ? std::string_view() : line.substr(equals + 1));
     if (many && !lines.nextUpTo(line.substr(marks + 2), value)) {
+      first_lost = key;
       if (outputs.problem.empty()) {
         outputs.problem =
             fmt::format("the value of the outputs that begins in line {} has no end", number);
@@ -88,6 +95,13 @@ OutputValues parseOutputValues(std::string_view text) {
       continue;
     }
     outputs.values[std::string(key)] = std::move(value);
+  }
+  if (too_long) {
+    const bool named = !first_lost.empty() && isText(first_lost);
+    outputs.problem =
+        fmt::format("the outputs have more than {} bytes (64 KB): {} left out", kOutputsBytesMax,
+                    named ? truncateUtf8(first_lost, kKeyBytesShown) + " and all behind it are"
+                          : "the rest is");
   }
   return outputs;
 }

@@ -11,7 +11,7 @@ namespace baton::worker {
 // The key=value lines that a task wrote to its BATON_OUTPUT file.
 struct OutputValues {
   std::map<std::string, std::string> values;
-  std::string problem;  // What was left out and why; empty if nothing was.
+  std::string problem;  // What was left out and why, for people; empty if nothing was.
 };
 
 // A value of several lines is written as

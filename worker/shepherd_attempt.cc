@@ -194,7 +194,8 @@ EndedNote ShepherdAttempt::makeNote() {
   OutputValues outputs =
       readOutputValues(context_.dir_fd, workFolder(request_.key) + "/" + kOutputName);
   result.outputs = std::move(outputs.values);
-  if (result.reason_text.empty()) result.reason_text = std::move(outputs.problem);
+  // Of an attempt that failed they count for nothing.
+  if (result.reason == FailureReason::None) result.reason_text = std::move(outputs.problem);
   return note;
 }
 

@@ -105,8 +105,14 @@ class Resolver {
     const auto task = context_.outputs->find(part.text);
     if (task == context_.outputs->end()) return wrong("no upstream task of that name has outputs");
     const auto value = task->second.find(part.key);
-    if (value == task->second.end()) return wrong("the task did not write that output");
-    return value->second;
+    if (value != task->second.end()) return value->second;
+    if (context_.output_notes != nullptr) {
+      const auto note = context_.output_notes->find(part.text);
+      if (note != context_.output_notes->end()) {
+        return wrong(fmt::format("that output is not there ({})", note->second));
+      }
+    }
+    return wrong("the task did not write that output");
   }
 
   const PlaceholderContext& context_;

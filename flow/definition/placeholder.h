@@ -22,6 +22,8 @@ inline constexpr size_t kTaskBytesMax = 1024 * 1024;
 using ParamMap = std::map<std::string, std::optional<std::string>>;
 // Outputs of tasks that have ended: task, key, value.
 using OutputMap = std::map<std::string, std::map<std::string, std::string>>;
+// By task: which of its outputs are not there and why, for people; absent: none was left out.
+using OutputNotes = std::map<std::string, std::string>;
 
 // From the strongest to the weakest. Values of Startup and Upstream come from outside and are never
 // looked into; the others may hold placeholders. Within the values of Flow and Project, which are
@@ -73,6 +75,7 @@ struct PlaceholderContext {
   std::string task = {};
   std::array<const ParamMap*, kParamLevelCount> params = {};  // By ParamLevel; nullptr: none.
   const OutputMap* outputs = nullptr;
+  const OutputNotes* output_notes = nullptr;
 
   const ParamMap*& at(ParamLevel level) { return params[static_cast<size_t>(level)]; }
 };

@@ -30,6 +30,7 @@ struct LiveRun {
   std::vector<TaskId> tasks;         // By node; 0: none.
   flow::ParamMap params;             // Of the start.
   flow::OutputMap outputs;           // Of tasks that ended well.
+  flow::OutputNotes output_notes;    // Which of theirs are not there, and why.
   std::set<NodeIndex> unproven;      // Ended, and their processes may not have.
   std::vector<uint32_t> spec_bytes;  // By node: of its specification, if made in this term.
   size_t spec_bytes_all = 0;         // Their sum.

@@ -181,6 +181,7 @@ void RunEngine::runAgain(Operation& operation, LiveRun& run, const std::vector<b
     part->ignore_failure = spec.ignore_failure;
     run.outputs.erase(spec.name);
     run.unproven.erase(node);
+    run.output_notes.erase(spec.name);
     const auto live = tasks_.rerun(operation, row->second, force, read_at, std::move(part),
                                    how == Again::NewPass && spec.hold);
     CHECK(live.ok());
@@ -365,6 +366,12 @@ std::string RunEngine::whyWaiting(const LiveRun& run) const {
 RunId RunEngine::subRunOf(TaskId task) const {
   const auto sub_run = flows_.sub_runs.find(task);
   return sub_run == flows_.sub_runs.end() ? 0 : sub_run->second;
+}
+
+const std::vector<std::string>& RunEngine::declaredOutputs(const LiveTask& task) const {
+  const LiveRun* run = flows_.findRun(task.part->run);
+  CHECK(run != nullptr);  // It outlives its tasks.
+  return run->version->spec.tasks[task.part->node].outputs;
 }
 
 uint64_t RunEngine::workOf(const LiveTask& task) const {

@@ -89,6 +89,7 @@ flow::PlaceholderContext RunEngine::contextOf(const LiveRun& run, const flow::Ta
   context.at(flow::ParamLevel::Startup) = &run.params;
   context.at(flow::ParamLevel::Flow) = &run.version->spec.params;
   context.outputs = &run.outputs;
+  context.output_notes = &run.output_notes;
   return context;
 }
 
@@ -339,7 +340,10 @@ void RunEngine::take(Operation& operation, NodeEnd& end) {
   if (end.task != 0) {
     events_.forget(end.task);
     const flow::TaskNode& spec = run->version->spec.tasks[end.node];
-    if (end.status == TaskStatus::Finished) run->outputs[spec.name] = std::move(end.outputs);
+    if (end.status == TaskStatus::Finished) {
+      run->outputs[spec.name] = std::move(end.outputs);
+      if (!end.text.empty()) run->output_notes[spec.name] = std::move(end.text);
+    }
     if (end.unproven) run->unproven.insert(end.node);
     const NodeState state = nodeStateOf(end.status, spec.ignore_failure);
     const RunEffects effects =

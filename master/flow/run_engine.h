@@ -108,6 +108,7 @@ class RunEngine final : public RunListener {
   Waiting whyNodeWaits(const LiveTask& task) const override;
   void countWaiting(std::map<WaitingCode, uint64_t>& counts) const override;
   uint64_t workOf(const LiveTask& task) const override;
+  const std::vector<std::string>& declaredOutputs(const LiveTask& task) const override;
 
  private:
   // While one stands, ends of nodes gather; the outermost one deals with all that follows.

@@ -189,7 +189,10 @@ void TaskEngine::settle(Operation& operation, LiveTask& task, bool notify) {
     node_end = {state.id,      task.part->run, task.part->node,
                 state.status,  state.reason,   std::move(task.part->outputs),
                 state.attempt, state.unproven};
-    if (state.reason == FailureReason::SubFlowFailed) node_end.text = std::move(state.reason_text);
+    const bool ended_well = state.reason == FailureReason::None;
+    if (ended_well || state.reason == FailureReason::SubFlowFailed) {
+      node_end.text = std::move(state.reason_text);
+    }
   }
   live_.tasks.erase(state.id);
   if (node_end.run != 0) runs_->onNodeEnded(operation, std::move(node_end));
@@ -317,16 +320,30 @@ WallTime TaskEngine::closeAttempt(Operation& operation, LiveTask& task, AttemptS
   return ended_at;
 }
 
+// The work is done, so an output that is not there fails nobody but those who need it: it is told.
+std::string TaskEngine::lostOutputs(const LiveTask& task, const AttemptResult& result) const {
+  std::string text = result.reason_text;
+  if (!task.part) return text;
+  std::string missing;
+  for (const std::string& key : runs_->declaredOutputs(task)) {
+    if (!result.outputs.contains(key)) missing += (missing.empty() ? "" : ", ") + key;
+  }
+  if (missing.empty()) return text;
+  return fmt::format("{}{}not written, though the flow says so: {}", text, text.empty() ? "" : "; ",
+                     missing);
+}
+
 void TaskEngine::endedWell(Operation& operation, LiveTask& task, const AttemptResult& result) {
   const bool short_task = task.attempt->status == AttemptStatus::Dispatched;
-  const WallTime ended_at = closeAttempt(operation, task, AttemptStatus::Finished,
-                                         FailureReason::None, result.reason_text, &result);
+  const std::string lost = lostOutputs(task, result);
+  const WallTime ended_at =
+      closeAttempt(operation, task, AttemptStatus::Finished, FailureReason::None, lost, &result);
   if (short_task && task.state.attempt == 1) {
     publish(operation, StateChange::Kind::Started, task);
   }
   // What earlier attempts failed of stays on them; the task itself ended well.
   task.state.reason = FailureReason::None;
-  task.state.reason_text.clear();
+  task.state.reason_text = truncateUtf8(lost, kReasonTextBytesMax);
   task.state.cause = StopCause::None;
   if (!result.outputs.empty()) {
     operation.changes.outputs.push_back({task.state.id, dumpJson(Json(result.outputs))});

@@ -31,7 +31,8 @@ struct NodeEnd {
   std::map<std::string, std::string> outputs = {};
   int32_t attempt = 0;    // The last one.
   bool unproven = false;  // Nobody proved that its process is gone.
-  std::string text = {};  // Of a sub-flow that failed: of what.
+  // Of a sub-flow that failed: of what. Of a task that ended well: which outputs are not there.
+  std::string text = {};
 };
 
 // The runs that tasks are a part of. Calls come in the middle of a change of another task: what
@@ -60,6 +61,8 @@ class RunListener {
   virtual void countWaiting(std::map<WaitingCode, uint64_t>& counts) const = 0;
   // A number that is the same for the same node in all runs of its flow, and that no task has.
   virtual uint64_t workOf(const LiveTask& task) const = 0;
+  // The outputs that its definition says it writes.
+  virtual const std::vector<std::string>& declaredOutputs(const LiveTask& task) const = 0;
 };
 
 // Moves tasks through their life cycle: every change of a status, attempt or queue position of a
@@ -176,6 +179,8 @@ class TaskEngine {
   AttemptKey openKey(const LiveTask& task) const;
 
  private:
+  // Which outputs of a task that ended well are not there and why; empty: none.
+  std::string lostOutputs(const LiveTask& task, const AttemptResult& result) const;
   void move(Operation& operation, LiveTask& task, TaskEvent event);
   void publish(Operation& operation, StateChange::Kind kind, const LiveTask& task);
   void store(Operation& operation, const LiveTask& task);

@@ -8,6 +8,50 @@ namespace {
 // What the tasks of a run are given, and what bounds it.
 class RunTextsTest : public FlowTest {};
 
+TEST_F(RunTextsTest, WhatWasLeftOutOfTheOutputsIsTold) {
+  // Aim: an output that is not there is named where its task is looked at, and where it is missed.
+  define(R"(
+flow: f
+tasks:
+  a: {command: [x], outputs: [rows, small]}
+  g: {command: [x]}
+  b: {command: [x, "${a.rows}"], needs: [a, g]}
+  c: {command: [x, "${a.small}"], needs: [a, g]}
+)");
+  const RunId run = trigger("f").state.id;
+  ASSERT_EQ(next(), "a");
+  HeartbeatRequest request = beat(RunnerStatus::Finished);
+  request.result.outputs = {{"small", "1"}};
+  request.result.reason_text = "over 64 KB: rows and all behind it are left out";
+  ASSERT_TRUE(exchange(request).order.has_value());  // g
+  EXPECT_EQ(nodeStatus(run, "a"), TaskStatus::Finished);
+  const std::string note = node(run, "a").state.reason_text;
+  EXPECT_EQ(note,
+            "over 64 KB: rows and all behind it are left out; not written, though the flow says "
+            "so: rows");
+  EXPECT_EQ(attempt(node(run, "a").state.id).reason_text, note);
+  begin();  // Another master carries on, and knows no less.
+  EXPECT_EQ(end(), "c");
+  EXPECT_EQ(nodeReason(run, "b"), FailureReason::BadSpec);
+  const std::string why = node(run, "b").state.reason_text;
+  EXPECT_NE(why.find("${a.rows}: that output is not there (over 64 KB: rows"), std::string::npos)
+      << why;
+}
+
+TEST_F(RunTextsTest, ADeclaredOutputThatWasNotWrittenIsTold) {
+  // Aim: it fails nothing by itself, and a second try that wrote it clears the word.
+  define("{flow: f, tasks: {a: {command: [x], outputs: [rows, n]}}}");
+  const RunId run = trigger("f").state.id;
+  ASSERT_EQ(next(), "a");
+  end(RunnerStatus::Finished, {{"n", "1"}});
+  EXPECT_EQ(runStatus(run), RunStatus::Finished);
+  EXPECT_EQ(node(run, "a").state.reason_text, "not written, though the flow says so: rows");
+  const RunId whole = trigger("f").state.id;
+  ASSERT_EQ(next(), "a");
+  end(RunnerStatus::Finished, {{"n", "1"}, {"rows", "2"}});
+  EXPECT_EQ(node(whole, "a").state.reason_text, "");
+}
+
 TEST_F(RunTextsTest, OutputsOfUpstreamTasksAreParameters) {
   // Aim: start > task > upstream > flow, for a command, a condition, a sub-flow and the
   // environment.

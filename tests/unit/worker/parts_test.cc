@@ -109,6 +109,21 @@ TEST(OutputValuesTest, StopsAtTheCapOnALineEnd) {
   for (const auto& [key, value] : outputs.values) EXPECT_EQ(value, "value");
 }
 
+// Whoever misses an output can see which ones were left out.
+TEST(OutputValuesTest, NamesTheFirstThatTheCapLeavesOut) {
+  const std::string large(70'000, 'x');
+  const OutputValues line = parseOutputValues("a=1\nk=" + large + "\nz=2\n");
+  EXPECT_EQ(line.values, (std::map<std::string, std::string>{{"a", "1"}}));
+  EXPECT_EQ(line.problem,
+            "the outputs have more than 65536 bytes (64 KB): k and all behind it are left out");
+  const OutputValues lines = parseOutputValues("a=1\nm<<END\nx\n" + large + "\nEND\n");
+  EXPECT_EQ(lines.values, line.values);
+  EXPECT_NE(lines.problem.find(": m and all behind it"), std::string::npos) << lines.problem;
+  const OutputValues nonsense = parseOutputValues("a=1\n" + large);
+  EXPECT_NE(nonsense.problem.find(" left out"), std::string::npos) << nonsense.problem;
+  EXPECT_LT(nonsense.problem.size(), 300U);
+}
+
 // A result with more of them than a master takes would be sent for ever.
 TEST(OutputValuesTest, StopsAtTheNumberThatAMasterTakes) {
   std::string text;
