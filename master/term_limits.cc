@@ -29,6 +29,12 @@ flow::FlowSurroundings ActiveTerm::flowSurroundings() {
   if (looked) surroundings = *known;
   surroundings.calendars = flows_.calendars.all();
   return surroundings;
+  surroundings.callback_fault = [&webhooks = environment_.webhooks](const std::string& url) {
+    const Status may = webhooks.checkReceiver(url);
+    if (may.ok()) return std::string();
+    return fmt::format("{}: its callbacks will not be sent (callback.allow of the masters)",
+                       may.error().message());
+  };
 }
 
 Json ActiveTerm::lanesJson() const {

@@ -37,6 +37,9 @@ class WebhookSender final : public Service, public master::api::WebhookPort {
   ~WebhookSender() override;
 
   void send(master::api::Webhook webhook, std::function<void(Status)> done) override;
+  Status checkReceiver(const std::string& url) const override {
+    return net::checkTarget(url, options_.allow).status();
+  }
 
  protected:
   Status onStart() override;

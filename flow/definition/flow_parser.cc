@@ -80,7 +80,7 @@ void readDeadline(MapReader& flow, std::string& finish_by) {
   reader.finish();
 }
 
-void readCallbacks(MapReader& flow, std::vector<CallbackSpec>& callbacks) {
+void readCallbacks(Reading& reading, MapReader& flow, std::vector<CallbackSpec>& callbacks) {
   const YamlEntry* entry = flow.take("callbacks");
   if (entry == nullptr) return;
   if (entry->value.kind != YamlNode::Kind::List || entry->value.items.size() > 20) {
@@ -89,7 +89,7 @@ void readCallbacks(MapReader& flow, std::vector<CallbackSpec>& callbacks) {
   }
   for (size_t i = 0; i < entry->value.items.size(); ++i) {
     callbacks.emplace_back();
-    readCallback(flow.issues(), entry->value.items[i], itemPath("callbacks", i), callbacks.back(),
+    readCallback(reading, entry->value.items[i], itemPath("callbacks", i), callbacks.back(),
                  "is not offered for the callbacks of a flow: no run waits for a receiver");
   }
 }
@@ -130,7 +130,7 @@ void readFlow(Reading& reading, const YamlNode& root) {
   reader.duration("timeout", flow.timeout, Millis(0), kTimeoutMax);
   readDeadline(reader, flow.finish_by);
   readDayWindow(reader, flow.window);
-  readCallbacks(reader, flow.callbacks);
+  readCallbacks(reading, reader, flow.callbacks);
   const YamlEntry* defaults = reader.take("defaults");
   readTasks(reading, reader.take("tasks"), defaults);
   reader.finish();
@@ -221,9 +221,9 @@ void readParams(Reading& reading, MapReader& reader, size_t task, ParamMap& para
   }
 }
 
-void readCallback(IssueList& issues, const YamlNode& node, const std::string& path,
+void readCallback(Reading& reading, const YamlNode& node, const std::string& path,
                   CallbackSpec& callback, const std::string& no_wait) {
-  MapReader reader(node, path, issues);
+  MapReader reader(node, path, reading.issues);
   callback.on = {"failed", "finished"};
   if (reader.text("url", callback.url, kUrlCharsMax)) {
     if (!isWebAddress(callback.url)) {
@@ -232,6 +232,11 @@ void readCallback(IssueList& issues, const YamlNode& node, const std::string& pa
       reader.refuseKey("url", fault);
     } else if (isHttpsAddress(callback.url)) {
       reader.refuseKey("url", "https is not supported by this version of baton");
+    } else if (const auto& fault_of = reading.surroundings.callback_fault) {
+      // The list may be changed before the first run, so that this hinders nobody.
+      if (const std::string why = fault_of(callback.url); !why.empty()) {
+        reading.issues.warning(reader.take("url")->mark, reader.pathOf("url"), why);
+      }
     }
   } else if (!reader.has("url") && node.kind == YamlNode::Kind::Map) {
     reader.failKey("url", "is missing");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,6 +35,8 @@ struct FlowSurroundings {
   std::optional<std::map<std::string, std::shared_ptr<const WorkCalendar>>> calendars = {};
   // The sets of labels that runners have, those of the kinds that they carry included.
   std::optional<std::vector<LabelMap>> offered = {};
+  // Says why callbacks to that address can't be sent; empty text: they can. Null: not known.
+  std::function<std::string(const std::string& url)> callback_fault = {};
   // A schedule without an instant behind it is told of.
   std::optional<WallTime> now = {};
   // The text was accepted once, perhaps by an earlier version: what is refused only since then is

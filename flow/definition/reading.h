@@ -59,7 +59,7 @@ std::string tasksText(const std::vector<std::string>& tasks);
 void readTrigger(Reading& reading, const YamlEntry& entry);
 void readParams(Reading& reading, MapReader& reader, size_t task, ParamMap& params);
 // `no_wait`: why nothing waits for this callback ("has no meaning for …"); empty: a task may.
-void readCallback(IssueList& issues, const YamlNode& node, const std::string& path,
+void readCallback(Reading& reading, const YamlNode& node, const std::string& path,
                   CallbackSpec& callback, const std::string& no_wait);
 void readDayWindow(MapReader& reader, std::optional<DayWindow>& window);
 void readTags(MapReader& reader, std::vector<std::string>& tags);

@@ -117,8 +117,8 @@ class TaskReader {
               ? std::string()
               : fmt::format("has no meaning for kind {}, whose end waits for no receiver",
                             node_.kind);
-      readCallback(reading_.issues, callback->value, reader_.pathOf("callback"),
-                   node_.policy.callback, no_wait);
+      readCallback(reading_, callback->value, reader_.pathOf("callback"), node_.policy.callback,
+                   no_wait);
     }
     if (node_.hasRunner()) {
       readWorkerKeys(reader_, node_);

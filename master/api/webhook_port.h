@@ -28,6 +28,9 @@ class WebhookPort {
   // PermissionDenied when the target is not on the allow list; Cancelled when it was not sent
   // because it no longer may; DeadlineExceeded, Unavailable (connection, other statuses).
   virtual void send(Webhook webhook, std::function<void(Status)> done) = 0;
+  // Whether a receiver is one to which send() may go. Errors: PermissionDenied (not on the allow
+  // list), InvalidArgument (no such address). Any thread.
+  virtual Status checkReceiver(const std::string& url) const = 0;
 };
 
 }  // namespace baton::master::api

@@ -13,6 +13,7 @@ namespace {
 class NoWebhooks final : public master::api::WebhookPort {
  public:
   void send(master::api::Webhook, std::function<void(Status)> done) override { done({}); }
+  Status checkReceiver(const std::string&) const override { return {}; }
 };
 
 // BATON_SIM_SEED repeats one run, BATON_SIM_RUNS changes their number, BATON_SIM_LOG shows the

@@ -24,6 +24,10 @@ class FakeWebhooks final : public master::api::WebhookPort {
   void send(master::api::Webhook webhook, std::function<void(Status)> done) override {
     calls.push_back({std::move(webhook), std::move(done)});
   }
+  Status checkReceiver(const std::string& url) const override {
+    if (url.find("//listed") != url.npos) return {};
+    return Error(ErrorCode::PermissionDenied, "it is not on the list of allowed targets");
+  }
   std::vector<Call> calls;
 };
 

@@ -32,6 +32,10 @@ class LeadingFailover final : public ha::Failover {
 class SilentWebhooks final : public master::api::WebhookPort {
  public:
   void send(master::api::Webhook, std::function<void(Status)>) override {}
+  Status checkReceiver(const std::string& url) const override {
+    if (url == "http://listed/hook") return {};
+    return Error(ErrorCode::PermissionDenied, "other:80 is not on the list of allowed targets");
+  }
 };
 
 class MasterPortsTest : public testing::Test {
@@ -396,3 +400,30 @@ TEST_F(MasterPortsTest, LargeDefinitionsAreReadBehindATakeoverBeforeSomebodyNeed
 
 }  // namespace
 }  // namespace baton::test
+TEST_F(MasterPortsTest, ApplySaysWhichCallbacksCantBeSent) {
+  // Aim: a receiver that no master may call is told when the flow is stored, and not by a dead
+  // callback after its first run.
+  const std::string text = R"(
+flow: f
+callbacks:
+  - {url: "http://listed/hook"}
+  - {url: "http://other/hook"}
+tasks:
+  a: {command: [x], callback: {url: "http://other/task"}}
+)";
+  std::promise<Result<master::api::FlowApplied>> answer;
+  flows_.apply(
+      {.name = {}, .file = "f.yaml", .text = text, .if_version = {}, .online = {}, .request = {}},
+      [&](auto result) { answer.set_value(result); });
+  const auto applied = answer.get_future().get();
+  ASSERT_TRUE(applied.ok()) << applied.status().text();
+  ASSERT_EQ(applied->flow.warnings.size(), 2U);
+  EXPECT_EQ(applied->flow.warnings[0].key, "callbacks[1].url");
+  EXPECT_EQ(applied->flow.warnings[0].line, 5);
+  EXPECT_EQ(applied->flow.warnings[0].message,
+            "other:80 is not on the list of allowed targets: its callbacks will not be sent "
+            "(callback.allow of the masters)");
+  EXPECT_EQ(applied->flow.warnings[1].key, "tasks.a.callback.url");
+  EXPECT_TRUE(applied->created);
+}
+
