@@ -411,6 +411,7 @@ std::string ActiveTerm::internalsJson() const {
   return dumpJson({{"epoch", epoch_.load()},
                    {"live_tasks", tasks},
                    {"queues", lanesJson()},
+                   {"gates", gatesJson()},
                    {"open_attempts", live_.open_attempts},
                    {"runners", live_.runners.size()},
                    {"runner_classes", live_.classes.classCount()},
@@ -425,6 +426,7 @@ std::string ActiveTerm::internalsJson() const {
                      {"accepts_work", writer_.acceptsWork()}}},
                    {"callbacks_pending", callbacker_.pending()},
                    {"flows", flowsJson()},
+                   {"watch_events_kept", environment_.watch.keptEvents()},
                    {"task_ids_in_hand", task_ids_.available()},
                    {"lost_check_suppressed_ms", suppressed.count() / 1000}});
 }

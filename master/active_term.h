@@ -166,6 +166,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   std::string internalsJson() const;
   Json flowsJson() const;  // Of runs and the planner.
   Json lanesJson() const;  // Of the queue.
+  Json gatesJson() const;  // Of limits and hours.
   void refreshGauges();
 
   const ha::Leadership& leadership() const { return leadership_; }

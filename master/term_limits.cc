@@ -6,6 +6,7 @@ namespace baton::master {
 namespace {
 
 constexpr size_t kLanesShown = 1'000;
+constexpr size_t kGatesShown = 1'000;
 
 }  // namespace
 
@@ -28,13 +29,13 @@ flow::FlowSurroundings ActiveTerm::flowSurroundings() {
   flow::FlowSurroundings surroundings;
   if (looked) surroundings = *known;
   surroundings.calendars = flows_.calendars.all();
-  return surroundings;
   surroundings.callback_fault = [&webhooks = environment_.webhooks](const std::string& url) {
     const Status may = webhooks.checkReceiver(url);
     if (may.ok()) return std::string();
     return fmt::format("{}: its callbacks will not be sent (callback.allow of the masters)",
                        may.error().message());
   };
+  return surroundings;
 }
 
 Json ActiveTerm::lanesJson() const {
@@ -56,6 +57,30 @@ Json ActiveTerm::lanesJson() const {
                       {"queued", queued}});
   });
   return queues;
+}
+
+Json ActiveTerm::gatesJson() const {
+  Json gates = Json::array();
+  for (const LimitKind kind :
+       {LimitKind::Group, LimitKind::Window, LimitKind::User, LimitKind::Flow}) {
+    for (const LimitGate* gate : live_.gates.all(kind)) {
+      if (gates.size() >= kGatesShown) return gates;
+      size_t held_back = gate->closed.size();
+      for (const auto& [signature, lanes] : gate->waiting) held_back += lanes.size();
+      gates.push_back(
+          {{"kind", toString(kind)},
+           {"name", gate->name},
+           {"open", gate->open},
+           {"max", gate->max() ? Json(*gate->max()) : Json(nullptr)},
+           {"in_use", gate->in_use},
+           {"running", gate->running},
+           {"queued", gate->queued},
+           {"queues_held_back", held_back},
+           {"kept_for_task",
+            gate->reserved ? Json(std::to_string(gate->reserved->place.id)) : Json(nullptr)}});
+    }
+  }
+  return gates;
 }
 
 }  // namespace baton::master

@@ -99,7 +99,10 @@ void ClusterHandlers::stats(const Call& call) {
 void ClusterHandlers::internals(const Call& call) {
   auto text = cluster_.internals();
   if (!text.ok()) return call.fail(text.error());
-  call.reply(net::HttpResponse::json(200, std::move(*text)));
+  auto json = parseJson(*text);
+  if (!json.ok()) return call.fail(json.error());
+  (*json)["watchers"] = {{"open", watch_.watchers()}, {"most", watch_.watchersMax()}};
+  call.replyJson(*json);
 }
 
 void ClusterHandlers::deadCallbacks(const Call& call) {

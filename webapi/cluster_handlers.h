@@ -5,6 +5,7 @@
 #include "master/api/ports.h"
 #include "net/http_server.h"
 #include "webapi/router.h"
+#include "webapi/watch_handlers.h"
 
 namespace baton::webapi {
 
@@ -13,8 +14,8 @@ class ClusterHandlers {
  public:
   // References outlive this.
   ClusterHandlers(master::api::ClusterPort& cluster, master::api::CallbackPort& callbacks,
-                  const net::HttpCounters& counters)
-      : cluster_(cluster), callbacks_(callbacks), counters_(counters) {}
+                  const net::HttpCounters& counters, const WatchHandlers& watch)
+      : cluster_(cluster), callbacks_(callbacks), counters_(counters), watch_(watch) {}
   void bindTo(Router& router);
 
  private:
@@ -29,6 +30,7 @@ class ClusterHandlers {
   master::api::ClusterPort& cluster_;
   master::api::CallbackPort& callbacks_;
   const net::HttpCounters& counters_;
+  const WatchHandlers& watch_;
 };
 
 // The front's counters as Prometheus text.

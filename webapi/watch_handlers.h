@@ -31,6 +31,9 @@ class WatchHandlers {
                 master::api::RunPort& runs, Options options);
   ~WatchHandlers();
   void bindTo(Router& router);
+  // Streams that are open, and how many may be.
+  size_t watchers() const { return open_->load(); }
+  size_t watchersMax() const { return options_.watchers_max; }
   // Ends all streams in an orderly way and takes no more. Any number of times.
   void beginStop() noexcept;
 

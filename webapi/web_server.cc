@@ -69,7 +69,7 @@ struct WebServer::Parts {
               gate.handle(std::move(request), responder);
             },
             [this](const net::HttpRequest& head) { return gate.admitBody(head); }),
-        cluster(ports.cluster, ports.callbacks, server.counters()) {
+        cluster(ports.cluster, ports.callbacks, server.counters(), watch) {
     tasks.bindTo(router);
     logs.bindTo(router);
     runners.bindTo(router);

@@ -114,6 +114,11 @@ void WatchLog::tell() {
   if (news_) news_();
 }
 
+size_t WatchLog::keptEvents() {
+  std::lock_guard lock(mutex_);
+  return events_.size();
+}
+
 Result<WatchPosition> WatchLog::newest() {
   std::lock_guard lock(mutex_);
   if (!leading_) return Error(ErrorCode::NotActive, "this master does not lead");

@@ -26,6 +26,7 @@ class WatchLog final : public api::WatchPort {
   void end();
   // What a transaction changed.
   void append(Epoch epoch, uint64_t batch, const ChangeSet& changes);
+  size_t keptEvents();
 
   Result<api::WatchPosition> newest() override;
   Look look(const api::WatchFilter& filter, api::WatchPosition& at, size_t max) override;

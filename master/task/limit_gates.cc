@@ -73,7 +73,7 @@ const LimitGate* LimitGates::find(LimitKind kind, const std::string& name) const
   return it == gates.end() ? nullptr : it->second.get();
 }
 
-std::vector<LimitGate*> LimitGates::all(LimitKind kind) {
+std::vector<LimitGate*> LimitGates::all(LimitKind kind) const {
   std::vector<LimitGate*> found;
   for (const auto& [name, gate] : gates_[static_cast<size_t>(kind)]) found.push_back(gate.get());
   return found;

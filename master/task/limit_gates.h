@@ -72,7 +72,7 @@ class LimitGates {
   LimitGate* find(LimitKind kind, const std::string& name);
   const LimitGate* find(LimitKind kind, const std::string& name) const;
   // By name.
-  std::vector<LimitGate*> all(LimitKind kind);
+  std::vector<LimitGate*> all(LimitKind kind) const;
 
   // Sets or (no value) takes away a row of a group, flow or user, checking nothing but the window:
   // one that this master can't read keeps the group shut, and says so in the log.

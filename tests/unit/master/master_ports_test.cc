@@ -264,6 +264,30 @@ TEST_F(MasterPortsTest, TheInternalsTellOfFlows) {
   EXPECT_EQ(flows["planner"]["planned"], 1);
 }
 
+TEST_F(MasterPortsTest, TheInternalsTellOfGates) {
+  // Aim: whoever looks why nothing moves sees which limit or hours hold it back.
+  apply("{flow: f, owner: dwh, tasks: {a: {command: [x], group: g, weight: 2}}}", false);
+  for (int i = 0; i < 2; ++i) trigger("f");
+  const auto text = ports_.internals();
+  ASSERT_TRUE(text.ok());
+  const Json all = *parseJson(*text);
+  EXPECT_TRUE(all.contains("watch_events_kept"));
+  std::map<std::string, Json> gates;
+  for (const Json& gate : all["gates"]) gates[gate["kind"]] = gate;
+  ASSERT_EQ(gates.size(), 3U) << all["gates"];
+  EXPECT_EQ(gates["group"], (Json{{"kind", "group"},
+                                  {"name", "g"},
+                                  {"open", true},
+                                  {"max", nullptr},
+                                  {"in_use", 0},
+                                  {"running", 0},
+                                  {"queued", 1},
+                                  {"queues_held_back", 0},
+                                  {"kept_for_task", nullptr}}));
+  EXPECT_EQ(gates["flow"]["name"], "f");
+  EXPECT_EQ(gates["user"]["name"], "dwh");
+}
+
 TEST_F(MasterPortsTest, FlowsAreListedWithTheirSchedules) {
   // Aim: also those that nobody has needed since the takeover; who reads them for a list keeps
   // them.
@@ -378,28 +402,6 @@ TEST_F(MasterPortsTest, AnInstantThatWasNotRunIsExplained) {
   EXPECT_EQ(flows_.explainMissed("g", missed.plan_time).error().code(), ErrorCode::NotFound);
 }
 
-TEST_F(MasterPortsTest, LargeDefinitionsAreReadBehindATakeoverBeforeSomebodyNeedsThem) {
-  // Aim: the dispatcher does not stand still for one when it is due.
-  std::string large = "{flow: large, tasks: {";
-  for (int i = 0; i < 1'000; ++i) large += fmt::format("n{}: {{command: [x, \"{}\"]}}, ", i, i);
-  apply(large + "}}", false);
-  apply("{flow: small, tasks: {a: {noop: true}}}", false);
-  takeOver();
-  const auto term = ports_.activeTerm();
-  ASSERT_TRUE(term.ok());
-  const auto isRead = [&](const std::string& key) {
-    bool read = false;
-    EXPECT_TRUE((*term)->inspect([&] { read = (*term)->flows().flows.at(key).newest != nullptr; }));
-    return read;
-  };
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!isRead("large") && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-  EXPECT_TRUE(isRead("large"));
-  EXPECT_FALSE(isRead("small"));
-}
-
-}  // namespace
-}  // namespace baton::test
 TEST_F(MasterPortsTest, ApplySaysWhichCallbacksCantBeSent) {
   // Aim: a receiver that no master may call is told when the flow is stored, and not by a dead
   // callback after its first run.
@@ -427,3 +429,25 @@ tasks:
   EXPECT_TRUE(applied->created);
 }
 
+TEST_F(MasterPortsTest, LargeDefinitionsAreReadBehindATakeoverBeforeSomebodyNeedsThem) {
+  // Aim: the dispatcher does not stand still for one when it is due.
+  std::string large = "{flow: large, tasks: {";
+  for (int i = 0; i < 1'000; ++i) large += fmt::format("n{}: {{command: [x, \"{}\"]}}, ", i, i);
+  apply(large + "}}", false);
+  apply("{flow: small, tasks: {a: {noop: true}}}", false);
+  takeOver();
+  const auto term = ports_.activeTerm();
+  ASSERT_TRUE(term.ok());
+  const auto isRead = [&](const std::string& key) {
+    bool read = false;
+    EXPECT_TRUE((*term)->inspect([&] { read = (*term)->flows().flows.at(key).newest != nullptr; }));
+    return read;
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!isRead("large") && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_TRUE(isRead("large"));
+  EXPECT_FALSE(isRead("small"));
+}
+
+}  // namespace
+}  // namespace baton::test

@@ -284,6 +284,7 @@ TEST_F(WatchApiTest, WatchersAreBounded) {
   startServer(options);
   StreamClient first = open();
   first.next();
+  EXPECT_EQ(jsonOf(get("/api/v1/internals"))["watchers"], (Json{{"open", 1}, {"most", 2}}));
   {
     StreamClient second = open();
     second.next();
