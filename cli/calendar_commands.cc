@@ -39,7 +39,7 @@ void addCalendarApply(CLI::App& calendar, CommandTree& tree) {
   verb->add_option("FILE", options->files, "YAML or JSON; - for standard input")->required();
   verb->add_flag("--dry-run", options->dry_run, "Check and compare, and change nothing");
   verb->footer(
-      "All files are checked first; if one is wrong, none is stored (exit code 2).\n\n"
+      "They are stored together or not at all; if one is wrong, the exit code is 2.\n\n"
       "Example:\n  baton calendar apply cn-workdays.yaml --dry-run");
   verb->callback([&tree, options] {
     tree.action = [&tree, options](Surroundings& surroundings) {

@@ -108,7 +108,6 @@ void printCalendarApplied(Session& session, const Json& applied, bool dry_run) {
 struct CalendarFile {
   std::string file;
   std::string text;
-  std::string name;
 };
 
 int readCalendars(Surroundings& surroundings, Session& session,
@@ -134,7 +133,7 @@ int readCalendars(Surroundings& surroundings, Session& session,
       code = std::max(code, session.fail(Error::invalidArgument(
                                 "{}: {} is the calendar of {} as well", shown, name, it->second)));
     }
-    out.push_back({shown, std::move(*text), name});
+    out.push_back({shown, std::move(*text)});
   }
   return code;
 }
@@ -207,23 +206,34 @@ int calendarApply(Surroundings& surroundings, Session& session,
     session.err() << "baton: nothing was applied\n";
     return wrong;
   }
-  Json items = Json::array();
-  int code = kExitOk;
-  for (const CalendarFile& file : files) {
-    auto applied = putCalendar(
-        session,
-        {.name = file.name, .text = file.text, .if_match = {}, .dry_run = options.dry_run});
-    if (!applied.ok()) {
-      code = session.fail(Error(applied.error()).withContext(file.file));
-      const size_t left = files.size() - items.size() - 1;
-      if (left > 0) session.err() << fmt::format("baton: {} more not applied\n", left);
-      break;
-    }
-    printCalendarApplied(session, *applied, options.dry_run);
-    items.push_back(std::move(*applied));
+  Json body = {{"calendars", Json::array()}};
+  for (CalendarFile& file : files) {
+    body["calendars"].push_back({{"file", file.file}, {"text", std::move(file.text)}});
   }
-  if (session.format() != Format::Table) session.printObject({{"items", std::move(items)}});
-  return code;
+  if (options.dry_run) body["dry_run"] = true;
+  webapi::ApiRequest request;
+  request.method = "POST";
+  request.target = "/api/v1/calendars/apply";
+  request.body = dumpJson(body);
+  request.timeout = Millis(60'000);
+  const auto reply = session.api().call(request);
+  if (!reply.ok()) {
+    const int code = session.fail(reply.error());
+    // Otherwise the answer may have been lost, and not the request.
+    if (code == kExitUsage || code == kExitRefused) {
+      session.err() << "baton: nothing was applied\n";
+    }
+    return code;
+  }
+  const auto answer = reply->json();
+  if (!answer.ok()) return session.fail(answer.error());
+  const auto items = answer->find("items");
+  if (items == answer->end() || !items->is_array()) {
+    return session.fail(Error::internal("the master's answer has no items"));
+  }
+  for (const Json& applied : *items) printCalendarApplied(session, applied, options.dry_run);
+  if (session.format() != Format::Table) session.printObject({{"items", *items}});
+  return kExitOk;
 }
 
 int calendarImport(Surroundings& surroundings, Session& session,

@@ -93,8 +93,8 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   void setFlowOnline(std::string name, bool online, api::Request request,
                      api::Callback<api::FlowView> done);
   void sendEvent(api::EventSend event, api::Callback<api::EventSent> done);
-  void applyCalendar(api::CalendarApply request, flow::ParsedCalendar parsed,
-                     api::Callback<api::CalendarApplied> done);
+  void applyCalendars(std::vector<CalendarDefinition> definitions,
+                      api::Callback<api::CalendarsApplied> done);
   void removeCalendar(std::string name, api::Request request,
                       api::Callback<api::CalendarView> done);
   // Null: unknown.

@@ -66,15 +66,21 @@ void ActiveTerm::setFlowOnline(std::string name, bool online, api::Request reque
                          done);
 }
 
-void ActiveTerm::applyCalendar(api::CalendarApply request, flow::ParsedCalendar parsed,
-                               api::Callback<api::CalendarApplied> done) {
-  const Status fits = FlowCommands::checkStorable(request.text, database_writer_->rowBytesMax());
-  if (!fits.ok()) return done(fits.error());
+void ActiveTerm::applyCalendars(std::vector<CalendarDefinition> definitions,
+                                api::Callback<api::CalendarsApplied> done) {
+  for (const CalendarDefinition& definition : definitions) {
+    const api::CalendarApply& request = definition.request;
+    const Status fits = FlowCommands::checkStorable(request.text, database_writer_->rowBytesMax());
+    if (!fits.ok()) {
+      return done(request.file.empty() ? fits.error()
+                                       : Error(fits.error()).withContext(request.file));
+    }
+  }
   const Status ahead = readAhead([this] { return calendar_commands_.unreadFollowers(); });
   if (!ahead.ok()) return done(ahead.error());
-  const bool queued = dispatcher_.tryPost(
-      [this, request = std::move(request), parsed = std::move(parsed), done]() mutable {
-        calendar_commands_.apply(request, std::move(parsed), done);
+  const bool queued =
+      dispatcher_.tryPost([this, definitions = std::move(definitions), done]() mutable {
+        calendar_commands_.apply(std::move(definitions), done);
       });
   if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
 }

@@ -1,5 +1,7 @@
 #include "master/calendar_ports.h"
 
+#include <map>
+
 #include "master/answered_once.h"
 #include "master/flow_ports.h"
 
@@ -15,28 +17,62 @@ api::CalendarView viewOfRow(CalendarRecord record) {
 }  // namespace
 
 void CalendarPorts::apply(api::CalendarApply request, api::Callback<api::CalendarApplied> done) {
-  done = answeredOnce<api::CalendarApplied>(std::move(done));
+  std::vector<api::CalendarApply> requests;
+  requests.push_back(std::move(request));
+  applyAll(std::move(requests), [done](Result<api::CalendarsApplied> applied) {
+    if (!applied.ok()) return done(applied.error());
+    if (applied->errors.empty()) return done(std::move(applied->calendars.front()));
+    api::CalendarApplied refused;
+    refused.errors = std::move(applied->errors);
+    done(std::move(refused));
+  });
+}
+
+void CalendarPorts::applyAll(std::vector<api::CalendarApply> requests,
+                             api::Callback<api::CalendarsApplied> done) {
+  done = answeredOnce<api::CalendarsApplied>(std::move(done));
   const auto term = master_.activeTerm();
   if (!term.ok()) return done(term.error());
-  const std::string file = request.name.empty() ? "calendar" : request.name;
-  flow::ParsedCalendar parsed = flow::parseCalendar(file, request.text);
-  if (!parsed.calendar) {
-    api::CalendarApplied refused;
-    refused.errors = issuesOf(parsed.issues);
+  std::vector<CalendarDefinition> definitions;
+  std::vector<std::vector<api::DefinitionIssue>> issues;
+  std::map<std::string, std::string> seen;  // Key of the calendar: file.
+  bool wrong = false;
+  for (api::CalendarApply& request : requests) {
+    std::string file = request.file.empty() ? request.name : request.file;
+    if (file.empty()) file = "calendar";
+    flow::ParsedCalendar parsed = flow::parseCalendar(file, request.text);
+    auto& found = issues.emplace_back(issuesOf(parsed.issues));
+    wrong = wrong || !parsed.calendar;
+    if (!parsed.calendar) continue;
+    const std::string& name = parsed.calendar->name;
+    if (!request.name.empty() && nameKey(request.name) != nameKey(name)) {
+      return done(Error(
+          ErrorCode::InvalidArgument,
+          fmt::format("the definition is of calendar {}, the path says {}", name, request.name),
+          "calendar"));
+    }
+    const auto [it, first] = seen.emplace(nameKey(name), file);
+    if (!first) {
+      wrong = true;
+      found.push_back({file, 1, 1, "calendar",
+                       fmt::format("{} is the calendar of {} as well", name, it->second), false});
+    }
+    definitions.push_back({std::move(request), std::move(parsed)});
+  }
+  if (wrong) {
+    api::CalendarsApplied refused;
+    for (auto& found : issues) {
+      refused.errors.insert(refused.errors.end(), found.begin(), found.end());
+    }
     return done(std::move(refused));
   }
-  if (!request.name.empty() && nameKey(request.name) != nameKey(parsed.calendar->name)) {
-    return done(Error(ErrorCode::InvalidArgument,
-                      fmt::format("the definition is of calendar {}, the path says {}",
-                                  parsed.calendar->name, request.name),
-                      "calendar"));
-  }
-  const auto told = [done,
-                     warnings = issuesOf(parsed.issues)](Result<api::CalendarApplied> applied) {
-    if (applied.ok()) applied->warnings = warnings;
+  const auto told = [done, issues = std::move(issues)](Result<api::CalendarsApplied> applied) {
+    for (size_t i = 0; applied.ok() && i < issues.size(); ++i) {
+      applied->calendars[i].warnings = issues[i];
+    }
     done(std::move(applied));
   };
-  (*term)->applyCalendar(std::move(request), std::move(parsed), told);
+  (*term)->applyCalendars(std::move(definitions), told);
 }
 
 void CalendarPorts::remove(std::string name, api::Request request,

@@ -15,6 +15,8 @@ class CalendarPorts final : public api::CalendarPort {
       : master_(master), readers_(database) {}
 
   void apply(api::CalendarApply request, api::Callback<api::CalendarApplied> done) override;
+  void applyAll(std::vector<api::CalendarApply> requests,
+                api::Callback<api::CalendarsApplied> done) override;
   void remove(std::string name, api::Request request,
               api::Callback<api::CalendarView> done) override;
   Result<api::CalendarView> calendar(const std::string& name) override;

@@ -1,5 +1,6 @@
 #include "webapi/calendar_handlers.h"
 
+#include "webapi/body_reader.h"
 #include "webapi/definition_answers.h"
 #include "webapi/flow_json.h"
 #include "webapi/flow_requests.h"
@@ -13,9 +14,12 @@ namespace {
 
 using master::api::CalendarApplied;
 using master::api::CalendarApply;
+using master::api::CalendarsApplied;
 using master::api::CalendarView;
 
 constexpr std::string_view kCalendarCursorMark = "c-";
+constexpr size_t kBatchCalendarsMax = 1'000;
+constexpr size_t kCalendarFileCharsMax = 1'024;
 
 Json calendarToJson(const CalendarView& view, bool whole) {
   const CalendarRecord& record = view.record;
@@ -64,12 +68,45 @@ Result<CalendarApply> readCalendarApply(const Call& call) {
   return apply;
 }
 
+// At least one, all with the same dry_run.
+Result<std::vector<CalendarApply>> readCalendarBatch(const Call& call) {
+  ASSIGN_OR_RETURN(const Json json, readObjectBody(call.request()));
+  JsonReader reader(json);
+  bool dry_run = false;
+  reader.boolean("dry_run", dry_run);
+  const Json* items = reader.array("calendars");
+  if (items == nullptr && !reader.has("calendars")) reader.fail("calendars", "is missing");
+  RETURN_IF_ERROR(reader.finish());
+  if (items->empty() || items->size() > kBatchCalendarsMax) {
+    return Error(items->empty() ? ErrorCode::InvalidArgument : ErrorCode::TooLarge,
+                 fmt::format("has {} items, expected 1 to {}", items->size(), kBatchCalendarsMax),
+                 "calendars");
+  }
+  std::vector<CalendarApply> batch;
+  for (size_t i = 0; i < items->size(); ++i) {
+    CalendarApply& apply = batch.emplace_back();
+    JsonReader item((*items)[i], fmt::format("calendars[{}]", i));
+    int64_t version = 0;
+    item.string("text", apply.text)
+        .string("file", apply.file, kCalendarFileCharsMax)
+        .integer("if_version", version, 0, UINT32_MAX);
+    if (!item.has("text")) item.fail("text", "is missing; expected a calendar, YAML or JSON");
+    if (item.has("if_version")) apply.if_version = static_cast<uint32_t>(version);
+    RETURN_IF_ERROR(item.finish());
+    if (apply.file.empty()) apply.file = fmt::format("calendars[{}]", i);
+    apply.dry_run = dry_run;
+    apply.request = requesterOf(call);
+  }
+  return batch;
+}
+
 }  // namespace
 
 void CalendarHandlers::bindTo(Router& router) {
   router.bind("listCalendars", [this](const Call& call) { list(call); });
   router.bind("getCalendar", [this](const Call& call) { get(call); });
   router.bind("applyCalendar", [this](const Call& call) { apply(call); });
+  router.bind("applyCalendars", [this](const Call& call) { applyAll(call); });
   router.bind("deleteCalendar", [this](const Call& call) { remove(call); });
 }
 
@@ -125,6 +162,22 @@ void CalendarHandlers::apply(const Call& call) {
     }
     if (!dry_run) response.headers.add("ETag", etagOf(record.version));
     call.reply(std::move(response));
+  });
+}
+
+void CalendarHandlers::applyAll(const Call& call) {
+  auto batch = readCalendarBatch(call);
+  if (!batch.ok()) return call.fail(batch.error());
+  const auto lease = call.request().body_lease;
+  const bool dry_run = batch->front().dry_run;
+  calendars_.applyAll(std::move(*batch), [call, dry_run, lease](Result<CalendarsApplied> applied) {
+    if (!applied.ok()) return failDefinition(call, applied.error());
+    if (!applied->errors.empty()) return call.reply(wrongDefinition(applied->errors, true));
+    Json items = Json::array();
+    for (const CalendarApplied& one : applied->calendars) {
+      items.push_back(calendarAppliedToJson(one, dry_run));
+    }
+    call.replyJson({{"items", std::move(items)}});
   });
 }
 

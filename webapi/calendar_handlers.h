@@ -15,6 +15,7 @@ class CalendarHandlers {
   void list(const Call& call);
   void get(const Call& call);
   void apply(const Call& call);
+  void applyAll(const Call& call);
   void remove(const Call& call);
 
   master::api::CalendarPort& calendars_;

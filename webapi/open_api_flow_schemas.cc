@@ -101,6 +101,19 @@ constexpr std::string_view kFlowSchemas = R"json({
   "flows": {"type": "integer", "description": "That follow it."},
   "warnings": {"type": "array", "items": {"$ref": "#/components/schemas/DefinitionIssue"}},
   "dry_run": {"type": "boolean", "description": "true: nothing was stored."}}},
+"CalendarBatch": {"type": "object", "required": ["calendars"], "additionalProperties": false,
+  "properties": {
+  "calendars": {"type": "array", "minItems": 1, "maxItems": 1000, "items": {"type": "object",
+    "required": ["text"], "additionalProperties": false, "properties": {
+    "text": {"type": "string", "description": "A calendar, YAML or JSON, up to 1 MB."},
+    "file": {"type": "string", "maxLength": 1024, "description": "What errors call it."},
+    "if_version": {"type": "integer", "minimum": 0,
+      "description": "Only if this is the newest version; 0: only if there is none."}}}},
+  "dry_run": {"type": "boolean", "default": false,
+    "description": "Check and compare, and change nothing."}}},
+"CalendarsApplied": {"type": "object", "required": ["items"], "properties": {
+  "items": {"type": "array", "description": "In the order of the request.",
+    "items": {"$ref": "#/components/schemas/CalendarApplied"}}}},
 "Params": {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
 "FlowTrigger": {"type": "object", "additionalProperties": false, "properties": {
   "plan_time": {"type": "string", "format": "date-time", "description": "Default: now."},

@@ -132,6 +132,7 @@ class FlowPort {
 
 struct CalendarApply {
   std::string name;                    // Of the path; empty: that of the text.
+  std::string file = {};               // What issues call it; empty: its name.
   std::string text;                    // YAML or JSON.
   std::optional<uint32_t> if_version;  // Only if this is the newest; 0: only if there is none.
   bool dry_run = false;
@@ -161,11 +162,20 @@ struct CalendarApplied {
   uint64_t flows = 0;                // That follow it, and were planned anew if it changed.
 };
 
+// Of several calendars that were stored together.
+struct CalendarsApplied {
+  // Not empty: none was stored. Then all that was found in any of them, warnings too.
+  std::vector<DefinitionIssue> errors;
+  std::vector<CalendarApplied> calendars;  // In the order of the requests, without errors.
+};
+
 class CalendarPort {
  public:
   virtual ~CalendarPort() = default;
   // As FlowPort::apply.
   virtual void apply(CalendarApply request, Callback<CalendarApplied> done) = 0;
+  // Stores all or none. Errors: as apply; they name the file.
+  virtual void applyAll(std::vector<CalendarApply> requests, Callback<CalendarsApplied> done) = 0;
   // Errors: NotFound, Conflict (flows follow it).
   virtual void remove(std::string name, Request request, Callback<CalendarView> done) = 0;
   virtual Result<CalendarView> calendar(const std::string& name) = 0;

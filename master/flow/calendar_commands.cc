@@ -51,29 +51,47 @@ std::vector<LiveFlow*> CalendarCommands::followersOf(const std::string& key) {
   return followers;
 }
 
-void CalendarCommands::apply(const api::CalendarApply& request, flow::ParsedCalendar parsed,
-                             const api::Callback<api::CalendarApplied>& done) {
+void CalendarCommands::apply(std::vector<CalendarDefinition> definitions,
+                             const api::Callback<api::CalendarsApplied>& done) {
   if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
   Operation operation;
-  const std::string name = parsed.calendar->name;
-  Audit audit = request.dry_run
-                    ? Audit::none()
-                    : Audit(request.request, context_.clock.wallNow(), "calendar.apply", name);
-  const auto before = flows_.calendars.find(name);
-  if (before != nullptr && !before->record.deleted) {
-    audit.setBefore({{"version", before->record.version}});
+  api::CalendarsApplied all;
+  std::vector<Audit> audits;
+  size_t created = 0;
+  for (const CalendarDefinition& definition : definitions) {
+    const api::CalendarApply& request = definition.request;
+    const std::string& name = definition.parsed.calendar->name;
+    Audit& audit = audits.emplace_back(
+        request.dry_run ? Audit::none()
+                        : Audit(request.request, context_.clock.wallNow(), "calendar.apply", name));
+    const auto before = flows_.calendars.find(name);
+    if (before != nullptr && !before->record.deleted) {
+      audit.setBefore({{"version", before->record.version}});
+    }
+    auto applied = judge(definition, created);
+    if (!applied.ok()) {
+      Error error = applied.error();
+      if (!request.file.empty()) error = std::move(error).withContext(request.file);
+      audit.putInto(operation, Status(error));
+      operation.then([done, error = std::move(error)] { done(error); });
+      return context_.writer.submit(std::move(operation));
+    }
+    audit.setAfter({{"version", applied->calendar.record.version}});
+    created += applied->created ? 1 : 0;
+    all.calendars.push_back(std::move(*applied));
   }
-  auto applied = apply(operation, request, parsed);
-  if (applied.ok()) audit.setAfter({{"version", applied->calendar.record.version}});
-  audit.putInto(operation, applied.status());
-  operation.then([done, applied = std::move(applied)] { done(applied); });
+  for (size_t i = 0; i < definitions.size(); ++i) {
+    store(operation, std::move(definitions[i]), all.calendars[i]);
+    audits[i].putInto(operation, {});
+  }
+  operation.then([done, all = std::move(all)] { done(all); });
   context_.writer.submit(std::move(operation));
 }
 
-Result<api::CalendarApplied> CalendarCommands::apply(Operation& operation,
-                                                     const api::CalendarApply& request,
-                                                     flow::ParsedCalendar& parsed) {
-  flow::CalendarSpec& spec = *parsed.calendar;
+Result<api::CalendarApplied> CalendarCommands::judge(const CalendarDefinition& definition,
+                                                     size_t created) {
+  const api::CalendarApply& request = definition.request;
+  const flow::CalendarSpec& spec = *definition.parsed.calendar;
   const auto known = flows_.calendars.find(spec.name);
   const bool there = known != nullptr && !known->record.deleted;
   api::CalendarApplied applied;
@@ -89,12 +107,11 @@ Result<api::CalendarApplied> CalendarCommands::apply(Operation& operation,
                                            spec.name, newest, *request.if_version),
                  "version");
   }
-  if (!there && flows_.calendars.all().size() >= kCalendarsMax) {
-    return Error::make(ErrorCode::Overloaded, "there are {} calendars, no more are kept",
+  if (!there && flows_.calendars.all().size() + created >= kCalendarsMax) {
+    return Error::make(ErrorCode::Overloaded, "{} calendars are the most that are kept",
                        kCalendarsMax);
   }
-  const auto followers = followersOf(nameKey(spec.name));
-  applied.flows = followers.size();
+  applied.flows = followersOf(nameKey(spec.name)).size();
   const WallTime now = context_.clock.wallNow();
   CalendarRecord record;
   if (known != nullptr) record = known->record;
@@ -108,16 +125,22 @@ Result<api::CalendarApplied> CalendarCommands::apply(Operation& operation,
     record.updated_at = now;
   }
   applied.calendar = viewOfCalendar(record, spec);
-  if (request.dry_run || !applied.changed) return applied;
-  flows_.calendars.put({record, std::move(spec), std::move(parsed.days)});
+  return applied;
+}
+
+void CalendarCommands::store(Operation& operation, CalendarDefinition definition,
+                             const api::CalendarApplied& applied) {
+  if (definition.request.dry_run || !applied.changed) return;
+  const CalendarRecord& record = applied.calendar.record;
+  flow::ParsedCalendar& parsed = definition.parsed;
+  flows_.calendars.put({record, std::move(*parsed.calendar), std::move(parsed.days)});
   operation.changes.calendars.push_back(record);
-  for (LiveFlow* flow : followers) {
+  for (LiveFlow* flow : followersOf(record.key())) {
     if (planner_.replan(*flow)) operation.store(flow->record);
     events_.onFlowChanged(*flow);  // Who waits for all of its instants waits for others now.
   }
   logInfo("calendar_applied", field("calendar", record.name), field("version", record.version),
-          field("flows", followers.size()), field("epoch", context_.epoch()));
-  return applied;
+          field("flows", applied.flows), field("epoch", context_.epoch()));
 }
 
 void CalendarCommands::remove(const std::string& name, const api::Request& request,

@@ -15,6 +15,12 @@ namespace baton::master {
 // How a calendar is shown.
 api::CalendarView viewOfCalendar(const CalendarRecord& record, const flow::CalendarSpec& spec);
 
+// A calendar to be stored, and what was read of its text: nothing is wrong with it.
+struct CalendarDefinition {
+  api::CalendarApply request;
+  flow::ParsedCalendar parsed;
+};
+
 // What people ask of calendars. A change and the new next instants of all online flows that follow
 // the calendar are one operation, so no master plans by half of it. Dispatcher thread only.
 class CalendarCommands {
@@ -23,11 +29,11 @@ class CalendarCommands {
   CalendarCommands(TermContext& context, FlowState& flows, Planner& planner, EventDesk& events)
       : context_(context), flows_(flows), planner_(planner), events_(events) {}
 
-  // `parsed` was read of request.text and nothing is wrong with it. A calendar that means the same
-  // as the stored one changes nothing. Errors: Conflict (if_version; field "version"), Overloaded
-  // (more than 1,000 calendars).
-  void apply(const api::CalendarApply& request, flow::ParsedCalendar parsed,
-             const api::Callback<api::CalendarApplied>& done);
+  // Stores calendars of different names, all or none, in one operation. A calendar that means the
+  // same as the stored one changes nothing. Errors (with the file): Conflict (if_version; field
+  // "version"), Overloaded (more than 1,000 calendars).
+  void apply(std::vector<CalendarDefinition> definitions,
+             const api::Callback<api::CalendarsApplied>& done);
   // Errors: NotFound, Conflict (flows follow it; names them).
   void remove(const std::string& name, const api::Request& request,
               const api::Callback<api::CalendarView>& done);
@@ -43,8 +49,10 @@ class CalendarCommands {
   Status admissible() const;
   // The flows that follow the calendar now.
   std::vector<LiveFlow*> followersOf(const std::string& key);
-  Result<api::CalendarApplied> apply(Operation& operation, const api::CalendarApply& request,
-                                     flow::ParsedCalendar& parsed);
+  // What storing it would do, `created` others beside it; changes nothing.
+  Result<api::CalendarApplied> judge(const CalendarDefinition& definition, size_t created);
+  void store(Operation& operation, CalendarDefinition definition,
+             const api::CalendarApplied& applied);
   Result<api::CalendarView> remove(Operation& operation, const std::string& name,
                                    const std::string& principal);
 

@@ -40,7 +40,8 @@ class CalendarVerbsTest : public testing::Test {
 
 // All files must be well before the first is stored, and their faults are told with their places.
 TEST_F(CalendarVerbsTest, ApplyChecksAllFilesFirst) {
-  cluster_.on("PUT /api/v1/calendars/De", {{200, appliedAs(false, true)}});
+  cluster_.on("POST /api/v1/calendars/apply",
+              {{200, R"({"items":[)" + appliedAs(false, true) + "]}"}, {412, "version_conflict"}});
   const std::string good = file("de.yaml", kStored);
   const std::string bad = file("bad.yaml", "calendar: x\nholidays: [2026-02-30]\n");
   EXPECT_EQ(cluster_.run({"calendar", "apply", good, bad}), kExitUsage);
@@ -53,7 +54,14 @@ TEST_F(CalendarVerbsTest, ApplyChecksAllFilesFirst) {
   EXPECT_EQ(cluster_.run({"calendar", "apply", good}), kExitOk) << cluster_.err.str();
   EXPECT_EQ(cluster_.out.str(),
             "calendar De version 2 stored, 2 flows were planned anew\n  holidays +2026-05-01\n");
-  EXPECT_EQ(cluster_.requests().at(0).body, kStored);
+  ASSERT_EQ(cluster_.requests().size(), 1U);
+  EXPECT_EQ(*parseJson(cluster_.requests().at(0).body),
+            (Json{{"calendars", Json::array({{{"file", good}, {"text", kStored}}})}}));
+  // One answer for all of them: nobody has to find out which were stored.
+  const std::string other = file("fr.yaml", "calendar: Fr\n");
+  EXPECT_EQ(cluster_.run({"calendar", "apply", good, other}), kExitRefused);
+  EXPECT_NE(cluster_.err.str().find("baton: nothing was applied\n"), std::string::npos);
+  EXPECT_EQ((*parseJson(cluster_.requests().at(1).body))["calendars"].size(), 2U);
   EXPECT_EQ(cluster_.run({"calendar", "apply", "/nonexistent.yaml"}), kExitNotFound);
 }
 

@@ -83,7 +83,7 @@ TEST_F(ActiveTermTest, TakesASubmissionAndMakesItDurable) {
 
 // What an order is about is read before the dispatcher decides.
 TEST_F(ActiveTermTest, OrdersAboutManyFlowsFindTheirDefinitionsRead) {
-  using master::api::CalendarApplied;
+  using master::api::CalendarsApplied;
   using master::api::FlowsApplied;
   using master::api::FlowView;
   const auto wait = [&](const auto& ask) {
@@ -109,11 +109,13 @@ TEST_F(ActiveTermTest, OrdersAboutManyFlowsFindTheirDefinitionsRead) {
     master::api::CalendarApply request;
     request.text = text;
     return wait([&](auto done) {
-      term.applyCalendar(request, flow::parseCalendar("test", text),
-                         [&followers, done](const Result<CalendarApplied>& result) {
-                           followers = result.ok() ? result->flows : 0;
-                           done(result);
-                         });
+      std::vector<master::CalendarDefinition> one;
+      one.push_back({request, flow::parseCalendar("test", text)});
+      term.applyCalendars(std::move(one),
+                          [&followers, done](const Result<CalendarsApplied>& result) {
+                            followers = result.ok() ? result->calendars.front().flows : 0;
+                            done(result);
+                          });
     });
   };
   {

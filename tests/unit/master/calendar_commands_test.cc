@@ -8,6 +8,7 @@ namespace {
 
 using master::api::CalendarApplied;
 using master::api::CalendarApply;
+using master::api::CalendarsApplied;
 using master::api::CalendarView;
 using Code = ErrorCode;
 
@@ -17,12 +18,21 @@ const char* const kDailyOffDays =
 
 class CalendarCommandsTest : public PlannerTest {
  protected:
+  Result<CalendarsApplied> tryPutAll(std::vector<CalendarApply> requests) {
+    std::vector<master::CalendarDefinition> definitions;
+    for (CalendarApply& request : requests) {
+      flow::ParsedCalendar parsed = flow::parseCalendar("test", request.text);
+      EXPECT_TRUE(parsed.calendar.has_value()) << request.text;
+      request.request.principal = "ann";
+      definitions.push_back({std::move(request), std::move(parsed)});
+    }
+    return ask<CalendarsApplied>(
+        [&](auto done) { rig_->calendar_commands.apply(std::move(definitions), done); });
+  }
   Result<CalendarApplied> tryPut(CalendarApply request) {
-    flow::ParsedCalendar parsed = flow::parseCalendar("test", request.text);
-    EXPECT_TRUE(parsed.calendar.has_value()) << request.text;
-    request.request.principal = "ann";
-    return ask<CalendarApplied>(
-        [&](auto done) { rig_->calendar_commands.apply(request, parsed, done); });
+    const auto all = tryPutAll({std::move(request)});
+    if (!all.ok()) return all.error();
+    return all->calendars.front();
   }
   CalendarApplied put(const std::string& text, bool dry_run = false) {
     const auto applied = tryPut({.name = "", .text = text, .if_version = {}, .dry_run = dry_run});
@@ -135,6 +145,35 @@ TEST_F(CalendarCommandsTest, ACalendarThatIsFollowedStays) {
   }
   EXPECT_TRUE(removeCalendar("de").ok());
   EXPECT_TRUE(database_.rows().calendars.at("de").deleted);
+}
+
+// Several calendars are stored together, or none of them is.
+TEST_F(CalendarCommandsTest, SeveralAreStoredTogetherOrNotAtAll) {
+  put("{calendar: De, holidays: [2026-03-03]}");
+  const std::vector<CalendarApply> all = {
+      {.name = "", .file = "fr.yaml", .text = "{calendar: Fr}", .if_version = {}},
+      {.name = "", .file = "de.yaml", .text = "{calendar: De}", .if_version = 1}};
+  auto stale = all;
+  stale[1].if_version = 7;
+  const auto refused = tryPutAll(stale);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), Code::Conflict);
+  EXPECT_EQ(refused.error().field(), "version");
+  EXPECT_NE(refused.error().message().find("de.yaml"), std::string::npos)
+      << refused.error().message();
+  EXPECT_FALSE(database_.rows().calendars.contains("fr"));
+  auto dry = all;
+  for (CalendarApply& request : dry) request.dry_run = true;
+  const auto looked = tryPutAll(dry);
+  ASSERT_TRUE(looked.ok()) << looked.status().text();
+  EXPECT_TRUE(looked->calendars[0].created);
+  EXPECT_FALSE(database_.rows().calendars.contains("fr"));
+  const auto stored = tryPutAll(all);
+  ASSERT_TRUE(stored.ok()) << stored.status().text();
+  EXPECT_TRUE(stored->calendars[0].created);
+  EXPECT_EQ(stored->calendars[1].changes.size(), 1U);
+  EXPECT_EQ(database_.rows().calendars.at("fr").version, 1U);
+  EXPECT_EQ(database_.rows().calendars.at("de").version, 2U);
 }
 
 // Of two people who change the same version the second is told; who says the same changes nothing.

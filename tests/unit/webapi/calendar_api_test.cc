@@ -90,6 +90,46 @@ TEST_F(CalendarApiTest, AnAppliedCalendarReachesThePort) {
   EXPECT_TRUE(response.headers.get("ETag").empty());
 }
 
+TEST_F(CalendarApiTest, SeveralReachThePortTogether) {
+  calendars_.all_applied.calendars = {calendars_.applied, calendars_.applied};
+  const auto response =
+      post("/api/v1/calendars/apply", R"({"calendars":[{"text":"calendar: De","file":"de.yaml"},)"
+                                      R"({"text":"calendar: Fr","if_version":0}]})");
+  ASSERT_EQ(response.status, 200) << response.body;
+  ASSERT_EQ(calendars_.applies.size(), 2U);
+  EXPECT_EQ(calendars_.applies[0].file, "de.yaml");
+  EXPECT_FALSE(calendars_.applies[0].if_version.has_value());
+  EXPECT_EQ(calendars_.applies[1].file, "calendars[1]");
+  EXPECT_EQ(calendars_.applies[1].if_version, 0U);
+  for (const auto& apply : calendars_.applies) {
+    EXPECT_FALSE(apply.dry_run);
+    EXPECT_EQ(apply.request.principal, "client");
+  }
+  const Json answer = jsonOf(response);
+  ASSERT_EQ(answer["items"].size(), 2U);
+  EXPECT_EQ(answer["items"][0]["name"], "De");
+  post("/api/v1/calendars/apply", R"({"calendars":[{"text":"calendar: De"}],"dry_run":true})");
+  EXPECT_TRUE(calendars_.applies.at(0).dry_run);
+  calendars_.all_applied.errors = {{"b.yaml", 1, 1, "calendar", "is not there", false}};
+  const auto wrong = post("/api/v1/calendars/apply", R"({"calendars":[{"text":"x"}]})");
+  expectProblem(wrong, 400, "invalid_definition");
+  EXPECT_EQ(jsonOf(wrong)["errors"][0]["file"], "b.yaml");
+  calendars_.fail = Error(ErrorCode::Conflict, "is at version 4", "version");
+  expectProblem(post("/api/v1/calendars/apply", R"({"calendars":[{"text":"x"}]})"), 412,
+                "version_conflict", "version");
+  calendars_.applies.clear();
+  for (const auto& [body, field] : std::vector<std::pair<std::string, const char*>>{
+           {"{}", "calendars"},
+           {R"({"calendars":[]})", "calendars"},
+           {R"({"calendars":[{}]})", "calendars[0].text"},
+           {R"({"calendars":[{"text":"x","name":"x"}]})", "calendars[0].name"},
+           {R"({"calendars":[{"text":"x"}],"online":true})", "online"}}) {
+    SCOPED_TRACE(body);
+    expectProblem(post("/api/v1/calendars/apply", body), 400, "invalid_argument", field);
+  }
+  EXPECT_TRUE(calendars_.applies.empty());
+}
+
 TEST_F(CalendarApiTest, RefusalsSayWhatIsWrong) {
   expectProblem(put("/api/v1/calendars/a%20b"), 400, "invalid_argument", "name");
   expectProblem(put("/api/v1/calendars/a?x=1"), 400, "invalid_argument", "x");

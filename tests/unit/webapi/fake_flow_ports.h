@@ -92,6 +92,11 @@ class FakeCalendars final : public master::api::CalendarPort {
     applies.push_back(std::move(request));
     fail ? done(*fail) : done(applied);
   }
+  void applyAll(std::vector<master::api::CalendarApply> requests,
+                master::api::Callback<master::api::CalendarsApplied> done) override {
+    applies = std::move(requests);
+    fail ? done(*fail) : done(all_applied);
+  }
   void remove(std::string name, master::api::Request request,
               master::api::Callback<master::api::CalendarView> done) override {
     removed.emplace_back(std::move(name), std::move(request));
@@ -111,6 +116,7 @@ class FakeCalendars final : public master::api::CalendarPort {
 
   std::optional<Error> fail;
   master::api::CalendarApplied applied;
+  master::api::CalendarsApplied all_applied;
   master::api::CalendarView view;
   master::api::ListOf<master::api::CalendarView> list;
   std::vector<master::api::CalendarApply> applies;
