@@ -67,6 +67,8 @@ class FencedTxn {
   virtual Status insertBackfills(std::span<const BackfillRecord> rows) = 0;
   virtual Status storeCalendars(
       std::span<const CalendarRecord> rows) = 0;  // Inserts or overwrites.
+  // Parameters of the project: inserts or overwrites.
+  virtual Status storeParams(std::span<const ParamRecord> rows) = 0;
 
   // --- hosts ---
   virtual Status storeHosts(std::span<const HostRecord> rows) = 0;        // Inserts or overwrites.

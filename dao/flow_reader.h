@@ -126,6 +126,8 @@ class FlowReader {
   // By key in rising order, `after` exclusive ("": from the first), with texts.
   virtual Result<PageOf<CalendarRecord>> calendars(bool deleted_too, std::string_view after,
                                                    uint32_t limit) = 0;
+  // Parameters of the project by name, all of them: they are few and small.
+  virtual Result<std::vector<ParamRecord>> params(bool deleted_too) = 0;
 
   // Recovery. Rows come in no order; `take` returns false to stop early (Cancelled).
   // Every flow, deleted ones included, with the text of its newest version unless deleted.

@@ -51,6 +51,17 @@ CalendarRecord readCalendar(SqlRow& row) {
   return out;
 }
 
+ParamRecord readParam(SqlRow& row) {
+  ParamRecord out;
+  out.name = row.text(0);
+  out.version = readVersion(row, 1);
+  out.deleted = row.integer(2) != 0;
+  out.author = row.text(3);
+  out.updated_at = readTime(row, 4);
+  out.value = row.text(5);
+  return out;
+}
+
 Status readRun(SqlRow& row, RunRecord& out) {
   RunState& state = out.state;
   state.id = row.natural(0);

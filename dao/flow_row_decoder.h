@@ -44,4 +44,8 @@ inline constexpr std::string_view kCalendarColumns =
     "c.name,c.version,c.deleted,c.author,c.created_at,c.updated_at,c.text_body";
 CalendarRecord readCalendar(SqlRow& row);
 
+inline constexpr std::string_view kParamColumns =
+    "p.name,p.version,p.deleted,p.author,p.updated_at,p.value_text";
+ParamRecord readParam(SqlRow& row);
+
 }  // namespace baton::dao

@@ -115,6 +115,19 @@ Status putRun(RowEncoder& row, const RunRecord& r) {
                                          toString(r.trigger), r.trigger_key)});
 }
 
+const BatchForm& runParamForm() {
+  static const BatchForm form{.kind = BatchForm::Kind::Insert,
+                              .noun = "parameters of run",
+                              .table = "run_project_param",
+                              .columns = {"run_id", "epoch", "batch_id", "params"}};
+  return form;
+}
+
+Status putRunParams(RowEncoder& row, const RunRecord& r) {
+  row.natural(r.state.id).mark().document("params", r.project_params, kMediumTextBytesMax);
+  return row.endRow({.id = r.state.id});
+}
+
 const BatchForm& runTaskForm() {
   static const BatchForm form{.kind = BatchForm::Kind::Insert,
                               .noun = "run of task",
@@ -164,6 +177,23 @@ Status putCalendar(RowEncoder& row, const CalendarRecord& c) {
   row.time(c.created_at).time(c.updated_at).mark();
   row.document("text", c.text, kMediumTextBytesMax);
   return row.endRow({.name = c.name});
+}
+
+const BatchForm& paramForm() {
+  static const BatchForm form{.kind = BatchForm::Kind::Upsert,
+                              .noun = "parameter",
+                              .table = "project_param",
+                              .columns = {"name", "version", "deleted", "author", "updated_at",
+                                          "epoch", "batch_id", "value_text"}};
+  return form;
+}
+
+Status putParam(RowEncoder& row, const ParamRecord& p) {
+  if (p.name.empty()) return Error::make(ErrorCode::Corrupt, "a parameter without a name");
+  row.name("name", p.name, kNameCharsMax).natural(p.version).number(p.deleted);
+  row.name("author", p.author, kNameCharsMax).time(p.updated_at).mark();
+  row.document("value", p.value, kMediumTextBytesMax);
+  return row.endRow({.name = p.name});
 }
 
 const BatchForm& eventForm() {

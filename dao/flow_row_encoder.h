@@ -12,6 +12,9 @@ const BatchForm& flowVersionForm();
 Status putFlowVersion(RowEncoder& row, const FlowVersionRecord& version);
 const BatchForm& runInsertForm();
 Status putRun(RowEncoder& row, const RunRecord& run);
+// Of a run that has some.
+const BatchForm& runParamForm();
+Status putRunParams(RowEncoder& row, const RunRecord& run);
 const BatchForm& runStateForm();
 Status putRunState(RowEncoder& row, const RunState& state);
 const BatchForm& runTaskForm();
@@ -24,6 +27,8 @@ const BatchForm& backfillForm();
 Status putBackfill(RowEncoder& row, const BackfillRecord& backfill);
 const BatchForm& calendarForm();
 Status putCalendar(RowEncoder& row, const CalendarRecord& calendar);
+const BatchForm& paramForm();
+Status putParam(RowEncoder& row, const ParamRecord& param);
 
 // 0 for a live run, else its terminal status: column run.phase.
 int64_t phaseOf(RunStatus status);

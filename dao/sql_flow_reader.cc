@@ -20,6 +20,17 @@ bool fits(PageOf<Row>& page, uint32_t limit) {
   return !page.more;
 }
 
+// Behind kRunColumns: the rest of a run.
+constexpr std::string_view kRunParams =
+    ",u.params,q.params FROM run u LEFT JOIN run_project_param q ON q.run_id=u.run_id";
+
+Status readRunWithParams(SqlRow& row, RunRecord& out) {
+  RETURN_IF_ERROR(readRun(row, out));
+  out.params = row.text(kRunColumnCount);
+  out.project_params = row.text(kRunColumnCount + 1);
+  return {};
+}
+
 QueryPart makeRunQuery(const RunFilter& filter, RunId before) {
   QueryPart query{.sql = " FROM run u", .values = {}};
   Conditions where(query);
@@ -176,16 +187,25 @@ Result<PageOf<CalendarRecord>> SqlReader::calendars(bool deleted_too, std::strin
   return page;
 }
 
+Result<std::vector<ParamRecord>> SqlReader::params(bool deleted_too) {
+  std::vector<ParamRecord> found;
+  RETURN_IF_ERROR(collect(fmt::format("SELECT {} FROM project_param p{} ORDER BY p.name",
+                                      kParamColumns, deleted_too ? "" : " WHERE p.deleted=0"),
+                          {}, [&](SqlRow& row) -> Status {
+                            found.push_back(readParam(row));
+                            return {};
+                          }));
+  return found;
+}
+
 // --- runs ---
 
 Result<std::optional<RunRecord>> SqlReader::run(RunId id) {
   std::optional<RunRecord> found;
-  RETURN_IF_ERROR(
-      collect(fmt::format("SELECT {},u.params FROM run u WHERE u.run_id=?", kRunColumns),
-              {static_cast<uint64_t>(id)}, [&](SqlRow& row) -> Status {
-                found.emplace().params = row.text(kRunColumnCount);
-                return readRun(row, *found);
-              }));
+  RETURN_IF_ERROR(collect(fmt::format("SELECT {}{} WHERE u.run_id=?", kRunColumns, kRunParams),
+                          {static_cast<uint64_t>(id)}, [&](SqlRow& row) -> Status {
+                            return readRunWithParams(row, found.emplace());
+                          }));
   return found;
 }
 
@@ -381,11 +401,10 @@ Status SqlReader::allFlows(const std::function<bool(FlowRow)>& take) {
 }
 
 Status SqlReader::liveRuns(const std::function<bool(const RunRecord&)>& take) {
-  return scan(fmt::format("SELECT {},u.params FROM run u WHERE u.phase=0", kRunColumns),
+  return scan(fmt::format("SELECT {}{} WHERE u.phase=0", kRunColumns, kRunParams),
               [&](SqlRow& row) -> Status {
                 RunRecord run;
-                RETURN_IF_ERROR(readRun(row, run));
-                run.params = row.text(kRunColumnCount);
+                RETURN_IF_ERROR(readRunWithParams(row, run));
                 return goOn(take(run), "live runs");
               });
 }

@@ -72,6 +72,7 @@ class SqlReader final : public Reader {
   Result<std::optional<CalendarRecord>> calendar(std::string_view key) override;
   Result<PageOf<CalendarRecord>> calendars(bool deleted_too, std::string_view after,
                                            uint32_t limit) override;
+  Result<std::vector<ParamRecord>> params(bool deleted_too) override;
   Status allFlows(const std::function<bool(FlowRow)>& take) override;
   Status liveRuns(const std::function<bool(const RunRecord&)>& take) override;
   Status tasksOfLiveRuns(const std::function<bool(const TaskRecord&)>& take) override;

@@ -107,7 +107,10 @@ Status SqlTxn::insertFlowVersions(std::span<const FlowVersionRecord> rows) {
 }
 
 Status SqlTxn::insertRuns(std::span<const RunRecord> rows) {
-  return store(runInsertForm(), rows, putRun);
+  RETURN_IF_ERROR(store(runInsertForm(), rows, putRun));
+  return store(runParamForm(), rows, [](RowEncoder& encoder, const RunRecord& run) -> Status {
+    return run.project_params.empty() ? Status() : putRunParams(encoder, run);
+  });
 }
 
 Status SqlTxn::storeRunStates(std::span<const RunState> rows) {
@@ -128,6 +131,10 @@ Status SqlTxn::insertBackfills(std::span<const BackfillRecord> rows) {
 
 Status SqlTxn::storeCalendars(std::span<const CalendarRecord> rows) {
   return store(calendarForm(), rows, putCalendar);
+}
+
+Status SqlTxn::storeParams(std::span<const ParamRecord> rows) {
+  return store(paramForm(), rows, putParam);
 }
 
 Status SqlTxn::storeHosts(std::span<const HostRecord> rows) {

@@ -39,6 +39,7 @@ class SqlTxn final : public FencedTxn {
   Status insertEvents(std::span<const EventRecord> rows) override;
   Status insertBackfills(std::span<const BackfillRecord> rows) override;
   Status storeCalendars(std::span<const CalendarRecord> rows) override;
+  Status storeParams(std::span<const ParamRecord> rows) override;
   Status storeHosts(std::span<const HostRecord> rows) override;
   Status storeSettings(std::span<const SettingRecord> rows) override;
   Status forgetHosts(std::span<const std::string> names) override;

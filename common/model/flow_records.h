@@ -67,7 +67,9 @@ struct RunRecord {
   RunTrigger trigger = RunTrigger::Manual;
   std::string trigger_key;  // With flow and trigger unique, see RunTrigger.
   WallTime plan_time{};
-  std::string params;    // JSON object of strings and nulls: of the start; empty: none.
+  std::string params;  // JSON object of strings and nulls: of the start; empty: none.
+  // The same of the project: what its definition needs of them, as it was when the run was made.
+  std::string project_params;
   RunId parent_run = 0;  // Run that it is a part of; 0: none.
   TaskId parent_task = 0;
   uint64_t backfill = 0;     // 0: of none.
@@ -119,6 +121,16 @@ struct CalendarRecord {
   bool deleted = false;  // Name and version stay.
 
   std::string key() const { return nameKey(name); }
+};
+
+// A parameter of the project: a value that all flows can use.
+struct ParamRecord {
+  std::string name;      // Of a variable; case counts.
+  uint32_t version = 0;  // Rises by one with each change, never given twice.
+  std::string value;     // Taken as it is; empty once it is deleted.
+  std::string author;    // Principal of the newest version.
+  WallTime updated_at{};
+  bool deleted = false;  // Name and version stay.
 };
 
 }  // namespace baton

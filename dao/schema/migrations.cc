@@ -20,6 +20,8 @@ std::span<const std::string_view> mysqlMigration(uint32_t version) {
       return mysqlMigration7();
     case 8:
       return mysqlMigration8();
+    case 9:
+      return mysqlMigration9();
     default:
       return {};
   }
@@ -43,6 +45,8 @@ std::span<const std::string_view> sqliteMigration(uint32_t version) {
       return sqliteMigration7();
     case 8:
       return sqliteMigration8();
+    case 9:
+      return sqliteMigration9();
     default:
       return {};
   }

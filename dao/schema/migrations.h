@@ -14,7 +14,7 @@
 namespace baton::dao {
 
 // Version that this program reads and writes.
-inline constexpr uint32_t kSchemaVersion = 8;
+inline constexpr uint32_t kSchemaVersion = 9;
 
 std::span<const std::string_view> mysqlMigration(uint32_t version);
 std::span<const std::string_view> sqliteMigration(uint32_t version);
@@ -35,5 +35,7 @@ std::span<const std::string_view> mysqlMigration7();
 std::span<const std::string_view> sqliteMigration7();
 std::span<const std::string_view> mysqlMigration8();
 std::span<const std::string_view> sqliteMigration8();
+std::span<const std::string_view> mysqlMigration9();
+std::span<const std::string_view> sqliteMigration9();
 
 }  // namespace baton::dao

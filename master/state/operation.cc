@@ -57,7 +57,7 @@ bool ChangeSet::empty() const {
          runners.empty() && outbox.empty() && idempotency.empty() && specs.empty() &&
          host.empty() && flows.empty() && flow_versions.empty() && new_runs.empty() &&
          run_states.empty() && missed.empty() && events.empty() && backfills.empty() &&
-         calendars.empty() && audit.empty();
+         calendars.empty() && params.empty() && audit.empty();
 }
 
 // The highest set bit tells the kinds apart.
@@ -148,6 +148,7 @@ struct FlowIndex {
   std::unordered_map<RunId, size_t> states;
   std::map<std::pair<std::string, WallTime>, size_t> missed;
   std::unordered_map<std::string, size_t> calendars;
+  std::unordered_map<std::string, size_t> params;
 };
 
 template <typename Row>
@@ -179,6 +180,9 @@ void mergeFlowChanges(ChangeSet& merged, FlowIndex& index, const ChangeSet& chan
   append(merged.backfills, changes.backfills);
   for (const CalendarRecord& row : changes.calendars) {
     putRow(merged.calendars, index.calendars, row.key(), CalendarRecord(row));
+  }
+  for (const ParamRecord& row : changes.params) {
+    putRow(merged.params, index.params, row.name, ParamRecord(row));
   }
   append(merged.audit, changes.audit);
   append(merged.places, changes.places);

@@ -44,6 +44,7 @@ struct ChangeSet {
   std::vector<EventRecord> events;
   std::vector<BackfillRecord> backfills;
   std::vector<CalendarRecord> calendars;
+  std::vector<ParamRecord> params;  // Of the project.
   HostChanges host;
   std::vector<AuditRecord> audit;  // See master/state/audit.h.
 

@@ -19,8 +19,9 @@ size_t countRows(const ChangeSet& changes) {
          changes.idempotency.size() + changes.specs.size() + changes.flows.size() +
          changes.flow_versions.size() + changes.new_runs.size() + changes.run_states.size() +
          changes.missed.size() + changes.events.size() + changes.backfills.size() +
-         changes.calendars.size() + changes.host.hosts.size() + changes.host.settings.size() +
-         changes.host.gone_hosts.size() + changes.host.gone_runners.size() + changes.audit.size();
+         changes.calendars.size() + changes.params.size() + changes.host.hosts.size() +
+         changes.host.settings.size() + changes.host.gone_hosts.size() +
+         changes.host.gone_runners.size() + changes.audit.size();
 }
 
 // Afterwards `number` and all below it are reserved.
@@ -299,6 +300,7 @@ Status StateWriter::writeOnce(const ChangeSet& changes, std::span<Operation> ope
   // Runs reference flows, tasks reference runs, attempts reference tasks and the outbox references
   // both: parents first.
   RETURN_IF_ERROR(txn.storeCalendars(changes.calendars));
+  RETURN_IF_ERROR(txn.storeParams(changes.params));
   RETURN_IF_ERROR(txn.storeFlows(changes.flows));
   RETURN_IF_ERROR(txn.insertFlowVersions(changes.flow_versions));
   RETURN_IF_ERROR(txn.insertBackfills(changes.backfills));

@@ -61,6 +61,15 @@ class FakeFlowReader : public dao::Reader {
     }));
     return page;
   }
+  Result<std::vector<ParamRecord>> params(bool deleted_too) override {
+    std::vector<ParamRecord> found;
+    RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
+      for (const auto& [name, param] : tables.params) {
+        if (deleted_too || !param.deleted) found.push_back(param);
+      }
+    }));
+    return found;
+  }
   Result<dao::PageOf<AuditRecord>> audit(const dao::AuditFilter& filter, uint64_t before,
                                          uint32_t limit) override {
     dao::PageOf<AuditRecord> page;

@@ -47,7 +47,8 @@ struct FakeFlowTables {
   std::map<uint64_t, EventRecord> events;
   std::map<uint64_t, BackfillRecord> backfills;
   std::map<std::string, CalendarRecord> calendars;  // By key.
-  std::vector<AuditRecord> audit;                   // In the order of their ids.
+  std::map<std::string, ParamRecord> params;
+  std::vector<AuditRecord> audit;  // In the order of their ids.
 };
 
 // What one transaction does to them.
@@ -60,6 +61,7 @@ struct FakeFlowChanges {
   std::vector<EventRecord> events;
   std::vector<BackfillRecord> backfills;
   std::vector<CalendarRecord> calendars;
+  std::vector<ParamRecord> params;
   std::vector<AuditRecord> audit;
   size_t audit_purged = 0;  // The oldest.
 };
@@ -75,7 +77,8 @@ inline std::string whyRefused(const FakeFlowTables& tables, const FakeFlowChange
        {whyUnfit(changes.flows, dao::putFlow), whyUnfit(changes.flow_versions, dao::putFlowVersion),
         whyUnfit(changes.runs, dao::putRun), whyUnfit(changes.missed, dao::putMissed),
         whyUnfit(changes.events, dao::putEvent), whyUnfit(changes.backfills, dao::putBackfill),
-        whyUnfit(changes.calendars, dao::putCalendar), whyUnfit(changes.audit, dao::putAudit)}) {
+        whyUnfit(changes.calendars, dao::putCalendar), whyUnfit(changes.params, dao::putParam),
+        whyUnfit(changes.runs, dao::putRunParams), whyUnfit(changes.audit, dao::putAudit)}) {
     if (!why.empty()) return why;
   }
   for (const FlowVersionRecord& row : changes.flow_versions) {
@@ -135,6 +138,7 @@ inline void applyChanges(FakeFlowTables& tables, FakeFlowChanges& changes) {
   for (EventRecord& row : changes.events) tables.events.emplace(row.id, std::move(row));
   for (BackfillRecord& row : changes.backfills) tables.backfills.emplace(row.id, std::move(row));
   for (CalendarRecord& row : changes.calendars) tables.calendars[row.key()] = std::move(row);
+  for (ParamRecord& row : changes.params) tables.params[row.name] = std::move(row);
   tables.audit.erase(tables.audit.begin(),
                      tables.audit.begin() + static_cast<ptrdiff_t>(changes.audit_purged));
   for (AuditRecord& row : changes.audit) {
@@ -169,6 +173,9 @@ class FakeFlowTxn : public dao::FencedTxn {
   }
   Status storeCalendars(std::span<const CalendarRecord> rows) override {
     return gather(flow_changes_.calendars, rows);
+  }
+  Status storeParams(std::span<const ParamRecord> rows) override {
+    return gather(flow_changes_.params, rows);
   }
   Status insertAudit(std::span<const AuditRecord> rows) override {
     return gather(flow_changes_.audit, rows);

@@ -34,6 +34,7 @@ RunRecord sampleRun(RunId id, const std::string& flow) {
   run.trigger_key = std::to_string(id);
   run.plan_time = wallFromMicros(1'700'000'000'000'000 + static_cast<int64_t>(id));
   run.params = R"({"bizdate":"20260101","none":null})";
+  run.project_params = R"({"region":"it's ? 🚀"})";
   run.parent_run = 32;
   run.parent_task = 33;
   run.backfill = 34;
@@ -118,13 +119,14 @@ std::string dumpRun(const RunRecord& r) {
   const RunState& s = r.state;
   return fmt::format(
       "id {} status {} reason {} '{}' priority {} started {} finished {} due {} late {} reruns {} "
-      "flow '{}' version {} trigger {} '{}' plan {} prev {} params {} parent {}/{} backfill {} "
+      "flow '{}' version {} trigger {} '{}' plan {} prev {} params {} project {} parent {}/{} "
+      "backfill {} "
       "compensates {} principal '{}' created {}",
       s.id, toString(s.status), toString(s.reason), s.reason_text, toString(s.priority),
       toMicros(s.started_at), toMicros(s.finished_at), toMicros(s.due_at), s.late, s.reruns, r.flow,
       r.version, toString(r.trigger), r.trigger_key, toMicros(r.plan_time),
-      toMicros(s.prev_success), r.params, r.parent_run, r.parent_task, r.backfill, r.compensates,
-      r.principal, toMicros(r.created_at));
+      toMicros(s.prev_success), r.params, r.project_params, r.parent_run, r.parent_task, r.backfill,
+      r.compensates, r.principal, toMicros(r.created_at));
 }
 
 std::string dumpMissed(const MissedRecord& m) {

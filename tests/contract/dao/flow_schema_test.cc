@@ -162,6 +162,8 @@ TEST_P(DaoContract, TablesHaveTheColumnsOfBothKinds) {
       {"calendar",
        "calendar_key,name,version,deleted,author,created_at,updated_at,epoch,batch_id,"
        "text_body"},
+      {"project_param", "name,version,deleted,author,updated_at,epoch,batch_id,value_text"},
+      {"run_project_param", "run_id,epoch,batch_id,params"},
       {"host", "name,word,changed_at,quarantined_until,epoch,batch_id,labels,reason"},
       {"setting", "name,epoch,batch_id,value"}};
   const auto session = rawSession();
