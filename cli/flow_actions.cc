@@ -1,5 +1,7 @@
 #include "cli/flow_actions.h"
 
+#include <algorithm>
+
 #include "cli/exit_code.h"
 #include "cli/flow_queries.h"
 #include "cli/options.h"
@@ -17,12 +19,14 @@ namespace {
 void warnOfUndeclared(Session& session, const std::string& name, const Json& params) {
   const auto flow = session.api().get(flowPath(name));
   if (!flow.ok() || !flow->is_object()) return;
-  const flow::ParsedFlow parsed = flow::parseFlow(name, memberText(*flow, "text"));
+  const flow::ParsedFlow parsed =
+      flow::parseFlow(name, memberText(*flow, "text"), {.stored = true});
   if (!parsed.flow) return;
   std::vector<std::string_view> known;
   for (const auto& [declared, value] : parsed.flow->params) known.push_back(declared);
+  for (const auto& [used, needed] : parsed.flow->project_params) known.push_back(used);
   for (const auto& [given, value] : params.items()) {
-    if (parsed.flow->params.contains(given)) continue;
+    if (std::find(known.begin(), known.end(), given) != known.end()) continue;
     session.err() << printable(fmt::format("baton: warning: flow {} declares no parameter {}{}",
                                            name, given, hintFor(given, known)))
                   << "\n";

@@ -11,14 +11,23 @@
 namespace baton::cli {
 namespace {
 
+void addProjectParams(CLI::App& verb, FlowFileOptions& options) {
+  addRepeated(verb, "--project-param", options.project_params,
+              "Name of a parameter that the project gives a value to; may be repeated");
+}
+
 void addValidate(CLI::App& flow, CommandTree& tree) {
   CLI::App* verb = flow.add_subcommand(
       "validate", "Check definitions and tell everything that is wrong; needs no master");
   auto options = std::make_shared<FlowFileOptions>();
   verb->add_option("FILE", options->files, "YAML or JSON; - for standard input")->required();
+  addProjectParams(*verb, *options);
   verb->footer(
+      "What the project has is not known without a master, so parameters of it are named\n"
+      "(baton param list); flow apply and flow diff FILE ask the master.\n"
       "Exit codes: 0 all are well, 2 something is wrong, 3 no such file.\n\n"
-      "Example:\n  baton flow validate nightly.yaml hourly.yaml -o json");
+      "Examples:\n  baton flow validate nightly.yaml hourly.yaml -o json\n"
+      "  baton flow validate nightly.yaml --project-param region");
   verb->callback([&tree, options] {
     tree.action = [&tree, options](Surroundings& surroundings) {
       options->output = conf::findOutputFormat(tree.client.sources.output);
@@ -32,6 +41,12 @@ int diffFiles(CommandTree& tree, Surroundings& surroundings, FlowFileOptions& op
   if (options.files.size() == 2) {
     options.output = conf::findOutputFormat(tree.client.sources.output);
     return flowDiff(surroundings, options);
+  }
+  if (!options.project_params.empty()) {
+    reportError(surroundings.err,
+                Error::invalidArgument("--project-param goes with two files: the master knows the "
+                                       "parameters of its project"));
+    return kExitDiffFailed;
   }
   auto session = Session::open(surroundings, tree.client);
   if (session.ok()) return flowDiffStored(surroundings, *session, options.files.front());
@@ -47,6 +62,7 @@ void addDiff(CLI::App& flow, CommandTree& tree) {
   options->files.resize(1);
   verb->add_option("FILE", options->files.front(), "Compared with what the master has")->required();
   verb->add_option("NEW", *newer, "Compared with FILE instead, which needs no master");
+  addProjectParams(*verb, *options);
   verb->footer(
       "Exit codes: 0 they mean the same, 1 they differ, 255 one can't be read or is wrong, or\n"
       "the master can't be asked.\n\n"

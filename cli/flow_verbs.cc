@@ -14,6 +14,14 @@
 namespace baton::cli {
 namespace {
 
+// Without a master their values are not known.
+flow::FlowSurroundings knownTo(const Surroundings& surroundings, const FlowFileOptions& options) {
+  flow::FlowSurroundings known;
+  for (const std::string& name : options.project_params) known.project_params[name] = std::nullopt;
+  known.now = surroundings.clock.wallNow();
+  return known;
+}
+
 Json issueToJson(const flow::FlowIssue& issue) {
   return {{"file", issue.file},       {"line", issue.line},
           {"column", issue.column},   {"key", issue.key},
@@ -83,8 +91,8 @@ int flowValidate(Surroundings& surroundings, const FlowFileOptions& options) {
   for (const std::string& file : options.files) {
     const auto text = readDefinition(surroundings, file);
     if (text.ok()) {
-      validation.add(shownFile(file), flow::parseFlow(shownFile(file), *text,
-                                                      {.now = surroundings.clock.wallNow()}));
+      validation.add(shownFile(file),
+                     flow::parseFlow(shownFile(file), *text, knownTo(surroundings, options)));
     } else {
       code = std::max(code, reportError(surroundings.err, text.error()));
     }
@@ -121,7 +129,7 @@ int flowDiff(Surroundings& surroundings, const FlowFileOptions& options) {
       continue;
     }
     flow::ParsedFlow parsed =
-        flow::parseFlow(shownFile(file), *text, {.now = surroundings.clock.wallNow()});
+        flow::parseFlow(shownFile(file), *text, knownTo(surroundings, options));
     if (parsed.flow) {
       flows.push_back(std::move(*parsed.flow));
     } else {

@@ -9,8 +9,9 @@
 namespace baton::cli {
 
 struct FlowFileOptions {
-  std::vector<std::string> files;  // "-": standard input.
-  std::string output;              // Word of a format.
+  std::vector<std::string> files;           // "-": standard input.
+  std::vector<std::string> project_params;  // Names of those that the project has.
+  std::string output;                       // Word of a format.
 };
 
 // Exit codes of `flow diff` beside 0.

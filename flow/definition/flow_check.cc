@@ -201,7 +201,7 @@ class FlowChecker {
                           fmt::format("placeholder {}: {}", truncateUtf8(part.source, 60), why));
   }
 
-  // By the levels of parameters: the task's own, what is upstream of it, the flow's.
+  // By the levels of parameters: the task's own, what is upstream of it, the flow's, the project's.
   void checkName(const PlacedText& text, const TextPart& part) {
     const std::string& name = part.text;
     const bool in_task = text.task != PlacedText::kFlow;
@@ -210,20 +210,33 @@ class FlowChecker {
         text.path != pathOf(text.task, "params." + truncateUtf8(name, 80))) {
       return;
     }
-    if (in_task && declaredUpstream(text.task, name, text.mark, text.path)) return;
-    if (reading_.flow.params.count(name) > 0 ||
-        (in_task && tasks_[text.task].params.count(name) > 0)) {
+    const bool output = in_task && declaredUpstream(text.task, name, text.mark, text.path);
+    // Within its own value a name means the next weaker level; a circle is told as one.
+    const bool own_value =
+        text.path == (in_task ? pathOf(text.task, "params." + truncateUtf8(name, 80))
+                              : "params." + truncateUtf8(name, 80));
+    if (reading_.flow.params.count(name) > 0 && (in_task || !own_value)) return;
+    if (output || projectHas(name)) {
+      bool& needed = reading_.flow.project_params[name];
+      needed = needed || !output;
       return;
     }
+    if (own_value) return;
     std::vector<std::string_view> known{"flow", "run_id", "task", "plan_time", "prev_success_time"};
     for (const auto& [param, value] : reading_.flow.params) known.push_back(param);
     if (in_task) {
       for (const auto& [param, value] : tasks_[text.task].params) known.push_back(param);
     }
+    for (const auto& [param, value] : reading_.surroundings.project_params) known.push_back(param);
     tell(text, part,
-         fmt::format("no parameter has that name{}; declare it in params (null: "
-                     "without a value)",
+         fmt::format("no parameter has that name{}; declare it in params (null: without a value), "
+                     "or set it for the project (baton param set)",
                      hintFor(name, known)));
+  }
+
+  // A stored definition was checked when it was saved.
+  bool projectHas(const std::string& name) const {
+    return reading_.surroundings.stored || reading_.surroundings.project_params.count(name) > 0;
   }
 
   // Whether an upstream task says that it writes an output of that name; which one is noted. Of
@@ -273,7 +286,7 @@ class FlowChecker {
 
   void checkSize() {
     if (reading_.surroundings.stored || reading_.issues.errors() > 0) return;
-    const RunSize size = measureRun(reading_.flow);
+    const RunSize size = measureRun(reading_.flow, {}, reading_.surroundings.project_params);
     if (size.tooLarge()) {
       reading_.issues.error(reading_.places.front().mark, "tasks", size.text(reading_.flow));
     }
@@ -401,7 +414,8 @@ class FlowChecker {
       inside.pop_back();
       return true;
     }
-    return !inside_itself;
+    if (!inside_itself) return true;
+    return inside.back().second == name && projectHas(name);
   }
 
   void checkParamCycles() {

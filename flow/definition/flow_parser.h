@@ -29,6 +29,8 @@ struct FlowIssue {
 
 // What is known of the surroundings of a flow; what is not known is not checked.
 struct FlowSurroundings {
+  // Parameters of the project, with their values as far as those are known.
+  ParamMap project_params = {};
   // Of the groups that are set, in units of weight (none: unlimited); nothing: not known.
   std::optional<std::map<std::string, std::optional<int64_t>>> group_limits = {};
   // By key (nameKey); nothing: not known.

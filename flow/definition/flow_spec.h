@@ -125,6 +125,10 @@ struct FlowSpec {
   std::optional<DayWindow> window;
   std::vector<CallbackSpec> callbacks;
   std::vector<TaskNode> tasks;  // In the order written.
+  // Names in its texts that a parameter of the project gives the value of; true: nothing else can
+  // (false: an output does, unless its task did not write it). Found by the check, no part of what
+  // is written.
+  std::map<std::string, bool> project_params;
 
   const TaskNode* find(std::string_view task) const;
 };

@@ -13,7 +13,7 @@ constexpr size_t kDepthMax = 64;  // Of parameters within parameters.
 constexpr size_t kUpstream = static_cast<size_t>(ParamLevel::Upstream);
 
 constexpr bool mayHoldPlaceholders(ParamLevel level) {
-  return level != ParamLevel::Startup && level != ParamLevel::Upstream;
+  return level == ParamLevel::Task || level == ParamLevel::Flow;
 }
 
 // Resolves one text; remembers which values it is inside of, to end what refers to itself.

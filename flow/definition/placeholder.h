@@ -25,9 +25,9 @@ using OutputMap = std::map<std::string, std::map<std::string, std::string>>;
 // By task: which of its outputs are not there and why, for people; absent: none was left out.
 using OutputNotes = std::map<std::string, std::string>;
 
-// From the strongest to the weakest. Values of Startup and Upstream come from outside and are never
-// looked into; the others may hold placeholders. Within the values of Flow and Project, which are
-// known before any task has run, Upstream is not seen.
+// From the strongest to the weakest. Values of Startup, Upstream and Project come from outside of
+// the definition and are never looked into; the others may hold placeholders. Within the values of
+// Flow, which are known before any task has run, Upstream is not seen.
 enum class ParamLevel : uint8_t { Startup, Task, Upstream, Flow, Project };
 inline constexpr size_t kParamLevelCount = 5;
 

@@ -15,7 +15,8 @@ constexpr size_t kParamDepthMax = 64;  // As resolving has it.
 // Goes the way of resolving, with sizes in place of texts.
 class RunMeasure {
  public:
-  RunMeasure(const FlowSpec& flow, const ParamMap& startup) : flow_(flow), startup_(startup) {}
+  RunMeasure(const FlowSpec& flow, const ParamMap& startup, const ParamMap& project)
+      : flow_(flow), startup_(startup), project_(usedOf(flow, project)) {}
 
   RunSize measure() {
     RunSize size;
@@ -49,6 +50,7 @@ class RunMeasure {
     addParams(startup_, {});
     addParams(task.params, {&startup_});
     addParams(flow_.params, {&startup_, &task.params});
+    addParams(project_, {&startup_, &task.params, &flow_.params});
     for (const std::string& argument : task.command) addText(argument);
     for (const std::string& argument : task.interpreter) add(argument.size());
     add(task.script.size());
@@ -114,13 +116,14 @@ class RunMeasure {
   // What is looked up on the way is copied as well, so it counts by itself.
   size_t sizeOfParam(const std::string& name) {
     add(kStepBytes);
-    for (const ParamMap* level : {&startup_, &task_->params, &flow_.params}) {
+    for (const ParamMap* level : {&startup_, &task_->params, &flow_.params, &project_}) {
       const auto it = level->find(name);
       if (it == level->end()) continue;
       if (std::find(inside_.begin(), inside_.end(), &*it) != inside_.end()) continue;
       if (!it->second) return 0;
       const std::string& value = *it->second;
-      if (level == &startup_ || value.find('$') == value.npos) return value.size();
+      const bool plain = level == &startup_ || level == &project_;
+      if (plain || value.find('$') == value.npos) return value.size();
       if (inside_.size() >= kParamDepthMax || isOver()) return 0;
       inside_.push_back(&*it);
       const size_t size = level == &flow_.params ? sizeOf(partsOf(value)) : sizeOf(value);
@@ -143,6 +146,7 @@ class RunMeasure {
 
   const FlowSpec& flow_;
   const ParamMap& startup_;
+  const ParamMap project_;
   const TaskNode* task_ = nullptr;
   size_t total_ = 0;
   std::vector<const ParamMap::value_type*> inside_;
@@ -161,8 +165,16 @@ std::string RunSize::text(const FlowSpec& flow) const {
       megabytes(kRunBytesMax));
 }
 
-RunSize measureRun(const FlowSpec& flow, const ParamMap& startup) {
-  return RunMeasure(flow, startup).measure();
+RunSize measureRun(const FlowSpec& flow, const ParamMap& startup, const ParamMap& project) {
+  return RunMeasure(flow, startup, project).measure();
+}
+
+ParamMap usedOf(const FlowSpec& flow, const ParamMap& project) {
+  ParamMap used;
+  for (const auto& [name, needed] : flow.project_params) {
+    if (const auto it = project.find(name); it != project.end()) used.insert(*it);
+  }
+  return used;
 }
 
 }  // namespace baton::flow

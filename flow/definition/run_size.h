@@ -21,9 +21,14 @@ struct RunSize {
   std::string text(const FlowSpec& flow) const;
 };
 
+// Of the parameters of the project those that the flow uses.
+ParamMap usedOf(const FlowSpec& flow, const ParamMap& project);
+
 // What a run with these start parameters comes to, as far as that is known before any task has
 // ended: the bytes of every text with its placeholders put in, and 32 for each value that is looked
 // up on the way. Costs as much as resolving them, but not beyond the limit.
-RunSize measureRun(const FlowSpec& flow, const ParamMap& startup = {});
+// Of the parameters of the project those count that the flow uses.
+RunSize measureRun(const FlowSpec& flow, const ParamMap& startup = {},
+                   const ParamMap& project = {});
 
 }  // namespace baton::flow

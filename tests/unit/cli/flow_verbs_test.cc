@@ -79,6 +79,18 @@ TEST_F(FlowVerbsTest, ValidateNeedsAFile) {
   EXPECT_EQ(cluster_.run({"flow", "validate", "-", "-o", "xml"}, kWell), kExitUsage);
 }
 
+// Parameters of the project are known by name alone where no master is asked.
+TEST_F(FlowVerbsTest, ValidateIsToldTheParametersOfTheProject) {
+  const std::string text = "flow: f\ntasks:\n  a: {command: [x, '${root}', '${zone}']}\n";
+  EXPECT_EQ(cluster_.run({"flow", "validate", "-"}, text), kExitUsage);
+  EXPECT_EQ(
+      cluster_.run({"flow", "validate", "--project-param", "root", "--project-param", "zone", "-"},
+                   text),
+      kExitOk)
+      << cluster_.err.str();
+  EXPECT_EQ(cluster_.run({"flow", "diff", "--project-param", "root", "-"}, text), 255);
+}
+
 // A schedule that lies in the past as seen by the clock must be told of; it is no error.
 TEST_F(FlowVerbsTest, ValidateTellsWhatNeverFires) {
   const std::string text =

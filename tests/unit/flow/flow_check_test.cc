@@ -441,7 +441,7 @@ TEST(FlowParserTest, AllIssuesAreTold) {
       "f.yaml:4:7: tasks.b.scrpt: is not a known key; did you mean script?\n"
       "f.yaml:4:28: tasks.b.needs: \"c\" is no task of this flow\n"
       "f.yaml:4:41: tasks.b.env.A: placeholder ${no}: no parameter has that name; declare it "
-      "in params (null: without a value)\n");
+      "in params (null: without a value), or set it for the project (baton param set)\n");
   std::string many = "flow: f\ntasks:\n";
   for (int i = 0; i < 5'000; ++i)
     many += fmt::format("  t{}: {{noop: true, needs: [x{}]}}\n", i, i);

@@ -173,7 +173,8 @@ TEST(PlaceholderTest, LevelsOfParameters) {
       {"a", "task"}, {"b", "task ${c}"}, {"path", "${path}:/task"}, {"none", std::nullopt}};
   const ParamMap upstream{{"b", "upstream"}, {"c", "upstream ${d}"}};
   const ParamMap flow{{"c", "flow"}, {"d", "flow ${e}"}, {"path", "/flow:${path}"}, {"none", "x"}};
-  const ParamMap project{{"d", "project"}, {"e", "project"}, {"path", "/project"}};
+  const ParamMap project{
+      {"d", "project"}, {"e", "project"}, {"path", "/project"}, {"f", "project ${a}"}};
   const OutputMap outputs{{"load.x", {{"rows", "${a}"}}}};
   PlaceholderContext context = contextAt("2026-11-29T12:00:00Z", "UTC");
   context.flow = "nightly";
@@ -189,6 +190,7 @@ TEST(PlaceholderTest, LevelsOfParameters) {
   EXPECT_EQ(resolved("${b}", context), "task upstream ${d}");
   EXPECT_EQ(resolved("${d}", context), "flow project");
   EXPECT_EQ(resolved("${path}", context), "/flow:/project:/task");
+  EXPECT_EQ(resolved("${f}", context), "project ${a}");
   EXPECT_EQ(resolved("[${none}]", context), "[]");
   EXPECT_EQ(resolved("${load.x.rows}", context), "${a}");
   EXPECT_EQ(resolved("${load.x.cols}", context),
@@ -199,7 +201,7 @@ TEST(PlaceholderTest, LevelsOfParameters) {
   EXPECT_EQ(resolved("${prev_success_time:%F,+1d}", context), "2026-11-28");
   const auto all = resolveParams(context);
   ASSERT_TRUE(all.ok());
-  EXPECT_EQ(all->size(), 7U);
+  EXPECT_EQ(all->size(), 8U);
   EXPECT_EQ(all->at("none"), std::nullopt);
   EXPECT_EQ(all->at("c"), "upstream ${d}");
   EXPECT_EQ(all->at("e"), "project");
