@@ -67,6 +67,7 @@ struct Commands {
     addActivityCommands(app, tree);
     addScheduleCommands(app, tree);
     addCalendarCommands(app, tree);
+    addParamCommands(app, tree);
     addHostCommands(app, tree);
     addLimitCommands(app, tree);
     addClusterCommands(app, tree, programs);

@@ -35,6 +35,7 @@ void addConfigCommands(CLI::App& app, CommandTree& tree);
 void addScheduleCommands(CLI::App& app, CommandTree& tree);
 void addFlowCommands(CLI::App& app, CommandTree& tree);
 void addCalendarCommands(CLI::App& app, CommandTree& tree);
+void addParamCommands(CLI::App& app, CommandTree& tree);
 void addRunCommands(CLI::App& app, CommandTree& tree);
 void addEventCommands(CLI::App& app, CommandTree& tree);  // And those of missed instants.
 void addActivityCommands(CLI::App& app, CommandTree& tree);

@@ -92,6 +92,7 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
       flow_commands_(context_, flows_, runs_, planner_, events_, run_ids_, reads_,
                      commands_.recentKeys()),
       calendar_commands_(context_, flows_, planner_, events_),
+      param_commands_(context_, flows_),
       run_orders_(context_, flows_, runs_, engine_, reads_),
       host_commands_(context_, registry_, desk_) {
   publisher_.subscribe(environment_.metrics);
@@ -180,6 +181,7 @@ Status ActiveTerm::openGates() {
     commands_.open();
     flow_commands_.open();
     calendar_commands_.open();
+    param_commands_.open();
     run_orders_.open();
     host_commands_.open();
     if (frozen_at_us_.load() != 0) dispatcher_.freeze();
@@ -206,6 +208,7 @@ void ActiveTerm::closeFlows() {
   run_orders_.close();
   flow_commands_.close();
   calendar_commands_.close();
+  param_commands_.close();
   planner_.close();
   runs_.close();
   events_.close();

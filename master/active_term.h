@@ -17,6 +17,7 @@
 #include "master/flow/event_desk.h"
 #include "master/flow/flow_commands.h"
 #include "master/flow/flow_state.h"
+#include "master/flow/param_commands.h"
 #include "master/flow/planner.h"
 #include "master/flow/run_engine.h"
 #include "master/flow/run_orders.h"
@@ -97,6 +98,8 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
                       api::Callback<api::CalendarsApplied> done);
   void removeCalendar(std::string name, api::Request request,
                       api::Callback<api::CalendarView> done);
+  void setParam(api::ParamSet request, api::Callback<api::ParamIsSet> done);
+  void removeParam(std::string name, api::Request request, api::Callback<ParamRecord> done);
   // Null: unknown.
   std::shared_ptr<const WorkCalendar> calendarDays(const std::string& name) const {
     return flows_.calendars.days(name);
@@ -244,6 +247,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   Planner planner_;
   FlowCommands flow_commands_;
   CalendarCommands calendar_commands_;
+  ParamCommands param_commands_;
   RunOrders run_orders_;
   HostCommands host_commands_;
   std::unique_ptr<RecoveryStep> recovery_;

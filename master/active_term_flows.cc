@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "master/active_term.h"
+#include "master/flow/definition_reader.h"
 
 // What an active term does for flows, calendars, runs and events.
 namespace baton::master {
@@ -92,6 +93,42 @@ void ActiveTerm::removeCalendar(std::string name, api::Request request,
   const bool queued =
       dispatcher_.tryPost([this, name = std::move(name), request = std::move(request), done] {
         calendar_commands_.remove(name, request, done);
+      });
+  if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+}
+
+void ActiveTerm::setParam(api::ParamSet request, api::Callback<api::ParamIsSet> done) {
+  const bool queued = dispatcher_.tryPost(
+      [this, request = std::move(request), done] { param_commands_.set(request, done); });
+  if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
+}
+
+void ActiveTerm::removeParam(std::string name, api::Request request,
+                             api::Callback<ParamRecord> done) {
+  // Only a takeover leaves texts unread, so what does not have the name now need not be read later.
+  using Text = std::pair<std::string, std::shared_ptr<const std::string>>;
+  const auto texts = std::make_shared<std::vector<Text>>();
+  const bool looked = inspect([this, texts] {
+    for (const auto& [key, flow] : flows_.flows) {
+      if (flow.text != nullptr) texts->emplace_back(key, flow.text);
+    }
+  });
+  if (!looked) {
+    return done(Error(ErrorCode::Overloaded, "the master is busy; repeat in a moment"));
+  }
+  std::erase_if(*texts, [&](const Text& text) { return !mayHaveWord(*text.second, name); });
+  const Status ahead = readAhead([this, texts] {
+    std::vector<std::string> unread;
+    for (const auto& [key, text] : *texts) {
+      const LiveFlow* flow = flows_.findFlow(key);
+      if (flow != nullptr && flow->text != nullptr) unread.push_back(key);
+    }
+    return unread;
+  });
+  if (!ahead.ok()) return done(ahead.error());
+  const bool queued =
+      dispatcher_.tryPost([this, name = std::move(name), request = std::move(request), done] {
+        param_commands_.remove(name, request, done);
       });
   if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
 }

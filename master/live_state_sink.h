@@ -40,6 +40,7 @@ class LiveStateSink final : public recover::RecoverySink {
   Status addTask(recover::RecoveredTask recovered) override;
   void addCallback(const OutboxRecord& callback) override { callbacker_.adopt(callback); }
   void addCalendar(const CalendarRecord& calendar) override { flows_.calendars.adopt(calendar); }
+  void addParam(const ParamRecord& param) override { flows_.params.put(param); }
   Status addFlow(dao::FlowRow row) override;
   Status addVersion(const FlowVersionRecord& version) override;
   void addBackfill(const BackfillRecord& backfill) override {

@@ -35,6 +35,7 @@ flow::FlowSurroundings ActiveTerm::flowSurroundings() {
     return fmt::format("{}: its callbacks will not be sent (callback.allow of the masters)",
                        may.error().message());
   };
+  surroundings.project_params = *flows_.params.values();
   return surroundings;
 }
 

@@ -47,6 +47,7 @@ struct RecoverService::Range {
 struct RecoverService::Flows {
   std::unique_ptr<dao::Reader> reader;
   std::vector<CalendarRecord> calendars;
+  std::vector<ParamRecord> params;
   std::vector<dao::FlowRow> flows;
   std::vector<FlowVersionRecord> older;
   std::vector<BackfillRecord> backfills;
@@ -101,6 +102,7 @@ Status RecoverService::readFlows(Flows& into, std::stop_token stop) {
     std::move(page.items.begin(), page.items.end(), std::back_inserter(into.calendars));
     if (!page.more) break;
   }
+  ASSIGN_OR_RETURN(into.params, into.reader->params(true));
   using Version = std::pair<std::string, uint32_t>;
   std::set<Version> older;  // Of live runs; those that are no flow's newest will stay.
   RETURN_IF_ERROR(into.reader->liveRuns([&](const RunRecord& run) {
@@ -132,6 +134,7 @@ Status RecoverService::takeFlows(Flows& flows, RecoverySink& sink, RecoveryCount
     return {};
   };
   for (const CalendarRecord& calendar : flows.calendars) sink.addCalendar(calendar);
+  for (const ParamRecord& param : flows.params) sink.addParam(param);
   counts.flows = flows.flows.size();
   counts.runs = flows.runs.size();
   sink.expectFlows(flows.flows.size());

@@ -23,8 +23,8 @@ struct RecoveredTask {
   std::string spec;                        // Only of DISPATCHED tasks, whose order may be repeated.
 };
 
-// Where recovery puts what it reads; called on the caller's thread. Runners, then calendars, flows,
-// versions, backfills and runs; tasks; callbacks; tasks of runs.
+// Where recovery puts what it reads; called on the caller's thread. Runners, then calendars,
+// parameters, flows, versions, backfills and runs; tasks; callbacks; tasks of runs.
 class RecoverySink {
  public:
   virtual ~RecoverySink() = default;
@@ -38,6 +38,7 @@ class RecoverySink {
   virtual Status addTask(RecoveredTask task) = 0;
   virtual void addCallback(const OutboxRecord& callback) = 0;
   virtual void addCalendar(const CalendarRecord& calendar) = 0;  // Deleted ones too.
+  virtual void addParam(const ParamRecord& param) = 0;           // Likewise.
   virtual Status addFlow(dao::FlowRow flow) = 0;
   // A version that live runs have and that is not the newest of its flow.
   virtual Status addVersion(const FlowVersionRecord& version) = 0;

@@ -124,6 +124,8 @@ Result<Json> runToJson(const master::api::RunView& view, bool whole) {
                {"finished_at", timeToJson(state.finished_at)}};
   if (!whole) return json;
   ASSIGN_OR_RETURN(json["params"], objectOfRow("parameters of run", state.id, record.params));
+  ASSIGN_OR_RETURN(json["project_params"],
+                   objectOfRow("parameters of run", state.id, record.project_params));
   return json;
 }
 

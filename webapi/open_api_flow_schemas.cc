@@ -114,6 +114,19 @@ constexpr std::string_view kFlowSchemas = R"json({
 "CalendarsApplied": {"type": "object", "required": ["items"], "properties": {
   "items": {"type": "array", "description": "In the order of the request.",
     "items": {"$ref": "#/components/schemas/CalendarApplied"}}}},
+"ParamValue": {"type": "object", "required": ["value"], "additionalProperties": false,
+  "properties": {"value": {"type": "string",
+    "description": "Taken as it is; all parameters together may have 128 KB."}}},
+"Param": {"type": "object", "required": ["name", "version", "value"], "properties": {
+  "name": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "maxLength": 64},
+  "version": {"type": "integer"},
+  "value": {"type": "string", "description": "Empty once it is deleted."},
+  "author": {"type": ["string", "null"]},
+  "updated_at": {"$ref": "#/components/schemas/Time"}}},
+"ParamIsSet": {"allOf": [{"$ref": "#/components/schemas/Param"}], "type": "object",
+  "properties": {
+  "created": {"type": "boolean"},
+  "changed": {"type": "boolean", "description": "false: it had that value."}}},
 "Params": {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
 "FlowTrigger": {"type": "object", "additionalProperties": false, "properties": {
   "plan_time": {"type": "string", "format": "date-time", "description": "Default: now."},
@@ -179,7 +192,10 @@ constexpr std::string_view kFlowSchemas = R"json({
   "created_at": {"$ref": "#/components/schemas/Time"},
   "started_at": {"$ref": "#/components/schemas/Time"},
   "finished_at": {"$ref": "#/components/schemas/Time"},
-  "params": {"$ref": "#/components/schemas/Params"}}},
+  "params": {"allOf": [{"$ref": "#/components/schemas/Params"}],
+    "description": "Of the start; not in lists."},
+  "project_params": {"allOf": [{"$ref": "#/components/schemas/Params"}],
+    "description": "Of the project, as they were when it was made; not in lists."}}},
 "RunTask": {"allOf": [{"$ref": "#/components/schemas/Task"}, {"type": "object", "properties": {
   "needs": {"type": "array", "items": {"type": "string"}, "examples": [["load (success)"]]},
   "sub_run": {"type": ["string", "null"], "description": "Run of a sub-flow."}}}]},

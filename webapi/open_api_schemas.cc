@@ -332,7 +332,7 @@ Json openApiSchemas() {
   }
   for (const std::string_view item :
        {"Task", "Attempt", "Runner", "Host", "Takeover", "DeadCallback", "Group", "Limit", "Flow",
-        "FlowVersion", "Run", "RunTask", "Missed", "Event", "Calendar", "Audit"}) {
+        "FlowVersion", "Run", "RunTask", "Missed", "Event", "Calendar", "Param", "Audit"}) {
     schemas[fmt::format("{}List", item)] = listOf(item);
   }
   return schemas;

@@ -13,6 +13,7 @@
 #include "webapi/limit_handlers.h"
 #include "webapi/log_handlers.h"
 #include "webapi/open_api.h"
+#include "webapi/param_handlers.h"
 #include "webapi/request_gate.h"
 #include "webapi/router.h"
 #include "webapi/run_handlers.h"
@@ -55,6 +56,7 @@ struct WebServer::Parts {
         runs(ports.runs),
         events(ports.events),
         calendars(ports.calendars),
+        params(ports.params),
         hosts(ports.hosts),
         audit(ports.audit),
         watch(ports.watch, ports.tasks, ports.runs,
@@ -78,6 +80,7 @@ struct WebServer::Parts {
     runs.bindTo(router);
     events.bindTo(router);
     calendars.bindTo(router);
+    params.bindTo(router);
     hosts.bindTo(router);
     audit.bindTo(router);
     watch.bindTo(router);
@@ -98,6 +101,7 @@ struct WebServer::Parts {
   RunHandlers runs;
   EventHandlers events;
   CalendarHandlers calendars;
+  ParamHandlers params;
   HostHandlers hosts;
   AuditHandlers audit;
   WatchHandlers watch;

@@ -29,6 +29,7 @@ struct Ports {
   master::api::RunPort& runs;
   master::api::EventPort& events;
   master::api::CalendarPort& calendars;
+  master::api::ParamPort& params;
   master::api::AuditPort& audit;
   master::api::WatchPort& watch;
 };

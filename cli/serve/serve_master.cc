@@ -7,6 +7,7 @@
 #include "master/flow_ports.h"
 #include "master/master_active_service.h"
 #include "master/master_ports.h"
+#include "master/param_ports.h"
 #include "webapi/web_server.h"
 #include "webapi/webhook_sender.h"
 
@@ -28,8 +29,9 @@ int runMaster(const conf::MasterConfig& config, SystemClock& clock, dao::Databas
                             {config.node_id, cluster.name, cluster.guid});
   master::FlowPorts flow_ports(clock, database, ports);
   master::CalendarPorts calendar_ports(database, ports);
+  master::ParamPorts param_ports(database, ports);
   webapi::WebServer web({ports, ports, ports, ports, ports, ports, flow_ports, flow_ports,
-                         flow_ports, calendar_ports, ports, service.watchLog()},
+                         flow_ports, calendar_ports, param_ports, ports, service.watchLog()},
                         {.host = config.http.host,
                          .port = static_cast<uint16_t>(config.http.port),
                          .client_token = config.token,

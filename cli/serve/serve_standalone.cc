@@ -15,6 +15,7 @@
 #include "master/flow_ports.h"
 #include "master/master_active_service.h"
 #include "master/master_ports.h"
+#include "master/param_ports.h"
 #include "webapi/web_server.h"
 #include "webapi/webhook_sender.h"
 #include "worker/worker_daemon.h"
@@ -104,8 +105,9 @@ Status serve(const conf::StandaloneConfig& config, Prepared& prepared, SignalWai
                             {kNode, prepared.cluster.name, prepared.cluster.guid});
   master::FlowPorts flow_ports(clock, database, ports);
   master::CalendarPorts calendar_ports(database, ports);
+  master::ParamPorts param_ports(database, ports);
   webapi::WebServer web({ports, ports, ports, ports, ports, ports, flow_ports, flow_ports,
-                         flow_ports, calendar_ports, ports, service.watchLog()},
+                         flow_ports, calendar_ports, param_ports, ports, service.watchLog()},
                         {.host = config.http.host,
                          .port = static_cast<uint16_t>(config.http.port),
                          .client_token = prepared.token,

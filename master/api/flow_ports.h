@@ -183,6 +183,31 @@ class CalendarPort {
   virtual Result<ListOf<CalendarView>> calendars(const std::string& after, uint32_t limit) = 0;
 };
 
+struct ParamSet {
+  std::string name;
+  std::string value;
+  std::optional<uint32_t> if_version;  // Only if this is the newest; 0: only if there is none.
+  Request request = {};
+};
+
+struct ParamIsSet {
+  ParamRecord param;
+  bool created = false;
+  bool changed = false;  // false: it had that value.
+};
+
+// Parameters of the project.
+class ParamPort {
+ public:
+  virtual ~ParamPort() = default;
+  // Errors: InvalidArgument (name, value), TooLarge, Conflict (if_version; field "version").
+  virtual void set(ParamSet request, Callback<ParamIsSet> done) = 0;
+  // Errors: NotFound, Conflict (flows use it).
+  virtual void remove(std::string name, Request request, Callback<ParamRecord> done) = 0;
+  virtual Result<ParamRecord> param(const std::string& name) = 0;
+  virtual Result<std::vector<ParamRecord>> params() = 0;  // By name.
+};
+
 // A run as read, and why it or its nodes wait.
 struct RunView {
   RunRecord record;

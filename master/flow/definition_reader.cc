@@ -32,6 +32,10 @@ void lookAtText(FoundDefinition& one) {
 
 }  // namespace
 
+bool mayHaveWord(std::string_view text, std::string_view word) {
+  return hasEscapedLetters(text) || hasWord(text, word);
+}
+
 void readDefinitions(std::span<FoundDefinition> found, uint32_t threads,
                      const std::stop_token& stop) {
   std::atomic<size_t> next{0};

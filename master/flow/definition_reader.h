@@ -6,6 +6,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "master/flow/flow_version.h"
 
@@ -22,6 +23,9 @@ struct FoundDefinition {
   bool names_calendar = false;  // It may follow one.
   std::optional<Result<std::shared_ptr<const FlowVersion>>> read = {};
 };
+
+// Whether a definition's text may have that word in a name or value: false is certain.
+bool mayHaveWord(std::string_view text, std::string_view word);
 
 // Reads what is needed before anything may begin or end, on up to `threads` threads; the others
 // wait until somebody needs them: a takeover with 100,000 flows must not read them all. Ends early

@@ -173,6 +173,13 @@ Result<FlowCommands::Judged> FlowCommands::judge(FlowDefinition& definition) {
                  fmt::format("there is no calendar {}", spec.schedule->calendar),
                  "schedule.calendar");
   }
+  // Checked when it was read; since then one may have been deleted.
+  const auto project = flows_.params.values();
+  for (const auto& [name, needed] : spec.project_params) {
+    if (!needed || project->contains(name)) continue;
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("there is no parameter {} of the project any more", name), "params");
+  }
   return judged;
 }
 

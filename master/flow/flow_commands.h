@@ -57,7 +57,7 @@ class FlowCommands {
   // same key it is answered as the first time, also if the flow is another one by now. With another
   // schedule, instants that are due and not begun become missed rows ("redefined"). Errors:
   // Conflict (if_version; field "version"; key used with another body), InvalidArgument (no such
-  // calendar, runs that would begin each other for ever), Overloaded.
+  // calendar or parameter of the project, runs that would begin each other for ever), Overloaded.
   void apply(std::vector<FlowDefinition> definitions, api::Callback<api::FlowsApplied> done);
   // Idempotent. Nothing is missed while a flow is offline: instants of that time are no rows. What
   // was due and not begun when it went offline is a missed row ("offline").

@@ -16,6 +16,7 @@
 #include "common/model/flow_records.h"
 #include "master/flow/calendar_book.h"
 #include "master/flow/flow_version.h"
+#include "master/flow/param_book.h"
 #include "master/flow/run_progress.h"
 
 namespace baton::master {
@@ -29,6 +30,7 @@ struct LiveRun {
   bool looked_back = false;          // Its prev_success is known.
   std::vector<TaskId> tasks;         // By node; 0: none.
   flow::ParamMap params;             // Of the start.
+  flow::ParamMap project;            // Of the project, as they were when it was made.
   flow::OutputMap outputs;           // Of tasks that ended well.
   flow::OutputNotes output_notes;    // Which of theirs are not there, and why.
   std::set<NodeIndex> unproven;      // Ended, and their processes may not have.
@@ -100,6 +102,7 @@ struct FlowState {
   std::shared_ptr<const FlowVersion> newestOf(LiveFlow& flow);
   size_t bytes_read = 0;   // So far, by newestOf: a turn may only read so much.
   CalendarBook calendars;  // For recurrences.
+  ParamBook params;        // Of the project, for new runs.
   // A clock that was ahead has begun or passed over instants up to here; the database knows which.
   // In the past: of no meaning.
   WallTime dealt_until{};

@@ -26,7 +26,8 @@ void RunEngine::spend(size_t units) {
 
 size_t RunEngine::resolvingCost(const LiveRun& run, NodeIndex node) {
   const flow::FlowSpec& spec = run.version->spec;
-  return 1 + (run.params.size() + spec.params.size() + spec.tasks[node].params.size()) / 4;
+  const size_t params = run.params.size() + run.project.size() + spec.params.size();
+  return 1 + (params + spec.tasks[node].params.size()) / 4;
 }
 
 void RunEngine::leaveForLater(const Step& step) {

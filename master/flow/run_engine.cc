@@ -88,6 +88,7 @@ flow::PlaceholderContext RunEngine::contextOf(const LiveRun& run, const flow::Ta
   context.run_id = std::to_string(run.record.state.id);
   context.at(flow::ParamLevel::Startup) = &run.params;
   context.at(flow::ParamLevel::Flow) = &run.version->spec.params;
+  context.at(flow::ParamLevel::Project) = &run.project;
   context.outputs = &run.outputs;
   context.output_notes = &run.output_notes;
   return context;
@@ -114,6 +115,9 @@ RunRecord RunEngine::add(Operation& operation, const RunStart& what) {
   LiveRun run;
   run.version = flow->newest;
   run.params = what.params;
+  if (!run.version->spec.project_params.empty()) {
+    run.project = flow::usedOf(run.version->spec, *flows_.params.values());
+  }
   RunRecord& record = run.record;
   const RunId id = record.state.id = run_ids_.take(operation);
   record.flow = flow->record.name;
@@ -122,6 +126,7 @@ RunRecord RunEngine::add(Operation& operation, const RunStart& what) {
   record.trigger_key = what.trigger_key.empty() ? std::to_string(id) : what.trigger_key;
   record.plan_time = what.plan_time;
   record.params = paramsText(what.params);
+  record.project_params = paramsText(run.project);
   record.parent_run = what.parent_run;
   record.parent_task = what.parent_task;
   record.backfill = what.backfill;

@@ -37,6 +37,11 @@ Status RunEngine::adopt(const RunRecord& record, std::shared_ptr<const FlowVersi
     return Error(params.error()).withContext(fmt::format("run {}", record.state.id));
   }
   run.params = std::move(*params);
+  auto project = readParams(record.project_params);
+  if (!project.ok()) {
+    return Error(project.error()).withContext(fmt::format("run {}", record.state.id));
+  }
+  run.project = std::move(*project);
   run.reached.resize(run.version->spec.tasks.size());
   flows_.runs.emplace(record.state.id, std::move(run));
   return {};

@@ -42,13 +42,17 @@ Status checkParams(const flow::ParamMap& params) {
 }
 
 // Whether runs with these parameters are of a size that a master can stand. Without any they are as
-// the definition is, which was measured when it was saved.
-Status checkSize(const flow::FlowSpec& spec, const flow::ParamMap& params, size_t runs) {
-  if (params.empty()) return {};
-  const flow::RunSize size = flow::measureRun(spec, params);
+// the definition is, which was measured when it was saved. `project`: of the whole project.
+Status checkSize(const flow::FlowSpec& spec, const flow::ParamMap& params,
+                 const flow::ParamMap& project, size_t runs) {
+  const flow::ParamMap used = flow::usedOf(spec, project);
+  if (params.empty() && used.empty()) return {};
+  const flow::RunSize size = flow::measureRun(spec, params, project);
   if (size.tooLarge()) return Error(ErrorCode::TooLarge, size.text(spec), "params");
   size_t bytes = 0;
-  for (const auto& [name, value] : params) bytes += name.size() + (value ? value->size() : 0);
+  for (const flow::ParamMap* map : {&params, &used}) {
+    for (const auto& [name, value] : *map) bytes += name.size() + (value ? value->size() : 0);
+  }
   if (runs * bytes <= flow::kRunBytesMax) return {};
   return Error(ErrorCode::TooLarge,
                fmt::format("{} runs with {} bytes of parameters each, at most {} MB are accepted",
@@ -103,7 +107,7 @@ void FlowCommands::trigger(const api::FlowTrigger& request, api::Callback<RunRec
 Result<RunRecord> FlowCommands::trigger(Operation& operation, const api::FlowTrigger& request) {
   RETURN_IF_ERROR(checkParams(request.params));
   ASSIGN_OR_RETURN(LiveFlow * flow, findToRun(request.flow));
-  RETURN_IF_ERROR(checkSize(flow->newest->spec, request.params, 1));
+  RETURN_IF_ERROR(checkSize(flow->newest->spec, request.params, *flows_.params.values(), 1));
   const uint64_t live = context_.live.tasks.size();
   if (live + flow->newest->spec.tasks.size() > context_.options.queue_max) {
     return Error::make(ErrorCode::Overloaded, "{} tasks are live, queue.max is {}", live,
@@ -225,7 +229,8 @@ Result<api::BackfillView> FlowCommands::backfill(Operation& operation,
   ASSIGN_OR_RETURN(const LiveFlow* flow, findToRun(request.flow));
   api::BackfillView view;
   ASSIGN_OR_RETURN(view.plan_times, instantsOf(*flow, request));
-  RETURN_IF_ERROR(checkSize(flow->newest->spec, request.params, view.plan_times.size()));
+  RETURN_IF_ERROR(checkSize(flow->newest->spec, request.params, *flows_.params.values(),
+                            view.plan_times.size()));
   if (request.newest_first) std::reverse(view.plan_times.begin(), view.plan_times.end());
   if (request.dry_run) return view;
   view.id = run_ids_.take(operation);  // One number is the backfill's own.

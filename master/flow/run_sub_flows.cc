@@ -126,7 +126,7 @@ void RunEngine::enterTree(LiveRun& run) {
   run.root = parent->root != 0 ? parent->root : parent->record.state.id;
   TreeSize& size = flows_.trees[run.root];
   size.tasks += run.version->spec.tasks.size();
-  size.param_bytes += run.record.params.size();
+  size.param_bytes += run.record.params.size() + run.record.project_params.size();
 }
 
 void RunEngine::leaveTree(const LiveRun& run) {
@@ -134,7 +134,7 @@ void RunEngine::leaveTree(const LiveRun& run) {
   const auto tree = flows_.trees.find(run.root);
   CHECK(tree != flows_.trees.end());
   tree->second.tasks -= run.version->spec.tasks.size();
-  tree->second.param_bytes -= run.record.params.size();
+  tree->second.param_bytes -= run.record.params.size() + run.record.project_params.size();
   if (tree->second.tasks == 0) flows_.trees.erase(tree);
 }
 

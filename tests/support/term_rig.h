@@ -6,6 +6,7 @@
 
 #include "master/flow/calendar_commands.h"
 #include "master/flow/flow_commands.h"
+#include "master/flow/param_commands.h"
 #include "master/flow/run_orders.h"
 #include "master/host/host_commands.h"
 #include "master/host/watchdog.h"
@@ -74,6 +75,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
         planner(context, flows, runs, reads),
         flow_commands(context, flows, runs, planner, events, run_ids, reads, commands.recentKeys()),
         calendar_commands(context, flows, planner, events),
+        param_commands(context, flows),
         run_orders(context, flows, runs, engine, reads),
         host_commands(context, registry, desk) {
     engine.setRunListener(runs);
@@ -131,12 +133,14 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
     commands.open();
     flow_commands.open();
     calendar_commands.open();
+    param_commands.open();
     run_orders.open();
     host_commands.open();
   }
   void close() {
     run_orders.close();
     calendar_commands.close();
+    param_commands.close();
     flow_commands.close();
     commands.close();
     planner.close();
@@ -223,6 +227,7 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
   master::Planner planner;
   master::FlowCommands flow_commands;
   master::CalendarCommands calendar_commands;
+  master::ParamCommands param_commands;
   master::RunOrders run_orders;
   master::HostCommands host_commands;
 };

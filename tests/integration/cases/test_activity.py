@@ -24,6 +24,7 @@ AUDITED = {
     "rerunRun": "run.rerun", "skipRun": "run.skip", "forceSuccessRun": "run.force-success",
     "setRunPriority": "run.priority", "runMissed": "missed.run", "sendEvent": "event.send",
     "applyCalendar": "calendar.apply", "deleteCalendar": "calendar.delete",
+    "setParam": "param.set", "deleteParam": "param.delete",
     "drainHost": "host.drain", "excludeHost": "host.exclude", "includeHost": "host.include",
     "labelHost": "host.label", "unregisterHost": "host.unregister", "setHostPolicy": "host.policy",
     "putGroup": "limit.set", "deleteGroup": "limit.remove", "putLimit": "limit.set",
@@ -146,7 +147,7 @@ class Audit(SharedCase):
         self.assertNotIn(SECRET, json.dumps(self.rows()))
 
     def steer(self, done):
-        """Orders about hosts, limits and calendars."""
+        """Orders about hosts, limits, calendars and parameters of the project."""
         host = "/api/v1/hosts/elsewhere"
         done("POST", f"{host}/exclude", {"reason": "disk"}, "host.exclude")
         done("POST", f"{host}/labels", {"labels": {"pool": "etl"}}, "host.label")
@@ -165,6 +166,9 @@ class Audit(SharedCase):
         _, row = done("PUT", "/api/v1/calendars/c", {"calendar": "c"}, "calendar.apply")
         self.assertEqual(row["after"], {"version": 1})
         done("DELETE", "/api/v1/calendars/c", None, "calendar.delete")
+        _, row = done("PUT", "/api/v1/params/p", {"value": SECRET}, "param.set")
+        self.assertEqual((row["before"], row["after"]), (None, {"version": 1}))
+        done("DELETE", "/api/v1/params/p", None, "param.delete")
 
     def test_refusals_by_state_are_kept_and_other_errors_are_not(self):
         task = self.run_task(sh("true"))

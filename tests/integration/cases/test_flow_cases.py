@@ -240,6 +240,43 @@ class FlowCases(FlowCalls, SharedCase):
         self.assertEqual([r for r in self.system.get("/api/v1/runners")["items"]
                           if r["task_id"] in ids.values()], [])
 
+    def test_a_run_keeps_the_parameters_of_the_project_that_it_began_with(self):
+        # Set, used, changed, killed: what runs ends with the old value, what begins has the new one.
+        param = "region_" + uuid.uuid4().hex[:8]
+        gate = os.path.join(self.system.path, param)
+        text = self.written("project.yaml", {"flow": self.name, "tasks": {
+            "a": {"script": f"until [ -e {gate} ]; do sleep 0.1; done"},
+            "b": {"command": ["sh", "-c", f'echo "$1 ${param}"', "sh", "${" + param + "}"],
+                  "needs": ["a"]}}})
+        code, _, err = self.verb("flow", "apply", text)
+        self.assertEqual(code, 2, err)
+        self.assertIn("baton param set", err)
+        self.assertEqual(self.verb("flow", "validate", text)[0], 2)
+        code, _, err = self.verb("flow", "validate", text, "--project-param", param)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.verb("param", "set", param, "eu")[0], 0)
+        self.assertEqual(self.verb("flow", "diff", text)[0], 1)
+        code, _, err = self.verb("flow", "apply", text)
+        self.assertEqual(code, 0, err)
+        first = self.trigger(self.name)
+        self.wait_node(first, "a", "RUNNING")
+        self.assertEqual(self.verb("param", "set", param, "us")[0], 0)
+        self.system.kill("standalone")
+        self.system.start()
+        open(gate, "w").close()
+        self.assertEqual(self.wait_run(first)["status"], "FINISHED")
+        second = self.trigger(self.name)
+        self.assertEqual(self.wait_run(second)["status"], "FINISHED")
+        for run, value in ((first, "eu"), (second, "us")):
+            self.assertEqual(self.output_of(run, "b"), f"{value} {value}\n")
+            self.assertEqual(self.run_of(run)["project_params"], {param: value})
+        code, _, err = self.verb("param", "delete", param, "-y")
+        self.assertEqual(code, 4, err)
+        self.assertIn(f"is used by {self.name}", err)
+        self.delete_flow(self.name)
+        self.assertEqual(self.verb("param", "delete", param, "-y")[0], 0)
+        self.assertEqual(self.verb("param", "get", param)[0], 3)
+
     # What is refused when it is saved -------------------------------------------------------
 
     def refused(self, definition, *words, key=None):

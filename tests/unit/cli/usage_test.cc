@@ -23,8 +23,8 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// The words of an example as a shell reads them; what goes into a file or another program is left
-// out.
+// The words of an example as a shell reads them; what goes into a file or another program, or comes
+// out of a file, is left out.
 std::vector<std::string> shellWords(const std::string& line) {
   std::vector<std::string> words;
   std::string word;
@@ -41,7 +41,7 @@ std::vector<std::string> shellWords(const std::string& line) {
       quote = c;
       any = true;
     } else if (c == ' ') {
-      if (word == ">" || word == "|") break;
+      if (word == ">" || word == "<" || word == "|") break;
       if (any || !word.empty()) words.push_back(word);
       word.clear();
       any = false;
@@ -98,7 +98,7 @@ TEST(UsageTest, HelpReadsLikeAManual) {
   const Programs programs = allPrograms();
   auto all = allVerbs(programs);
   for (const char* noun : {"task", "flow", "run", "event", "missed", "audit", "schedule",
-                           "calendar", "host", "group", "limit", "cluster", "config"}) {
+                           "calendar", "param", "host", "group", "limit", "cluster", "config"}) {
     all.push_back({noun});
   }
   all.push_back({});

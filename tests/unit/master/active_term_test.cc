@@ -150,6 +150,61 @@ TEST_F(ActiveTermTest, OrdersAboutManyFlowsFindTheirDefinitionsRead) {
   term->stop();
 }
 
+// Definitions that nobody has read since the takeover are asked whether they use a parameter of the
+// project, and only those that may are read.
+TEST_F(ActiveTermTest, AParameterThatUnreadFlowsUseStays) {
+  const auto wait = [&](const auto& ask) {
+    const auto promise = std::make_shared<std::promise<Status>>();
+    auto answer = promise->get_future();
+    ask([promise](const auto& result) { promise->set_value(result.status()); });
+    EXPECT_TRUE(answered(answer, kTermLimit));
+    return answer.get();
+  };
+  const auto removeFrom = [&](master::ActiveTerm& term, const std::string& name) {
+    return wait([&](auto done) {
+      term.removeParam(name, {}, [done](const Result<ParamRecord>& removed) { done(removed); });
+    });
+  };
+  {
+    const auto term = make();
+    ASSERT_TRUE(term->start().ok());
+    for (const char* name : {"region", "unused"}) {
+      ASSERT_TRUE(wait([&](auto done) {
+                    term->setParam(
+                        {.name = name, .value = "x", .if_version = {}},
+                        [done](const Result<master::api::ParamIsSet>& is_set) { done(is_set); });
+                  }).ok());
+    }
+    std::vector<master::FlowDefinition> definitions;
+    for (const std::string text : {"{flow: A, tasks: {a: {command: ['${region}']}}}",
+                                   "{flow: B, tasks: {a: {command: [\"${\\x72egion}\"]}}}",
+                                   "{flow: C, tasks: {a: {command: [x]}}}"}) {
+      const auto parsed = flow::parseFlow("test", text, term->flowSurroundings());
+      ASSERT_TRUE(parsed.flow) << text;
+      master::api::FlowApply request;
+      request.text = text;
+      definitions.push_back({std::move(request), master::makeFlowVersion(0, *parsed.flow), {}});
+    }
+    ASSERT_TRUE(wait([&](auto done) {
+                  term->applyFlows(
+                      std::move(definitions),
+                      [done](const Result<master::api::FlowsApplied>& result) { done(result); });
+                }).ok());
+    term->stop();
+  }
+  database_.rule(database_.epoch() + 1);
+  const auto term = make();
+  ASSERT_TRUE(term->start().ok());
+  const Status refused = removeFrom(*term, "region");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.text().find("is used by A, B;"), std::string::npos) << refused.text();
+  EXPECT_TRUE(removeFrom(*term, "unused").ok());
+  bool unread = false;
+  EXPECT_TRUE(term->inspect([&] { unread = term->flows().flows.at("c").newest == nullptr; }));
+  EXPECT_TRUE(unread);
+  term->stop();
+}
+
 // A freeze that falls into the start holds until the resume that follows the promotion; then the
 // term works.
 TEST_F(ActiveTermTest, FreezeDuringTheStartHoldsUntilTheResume) {

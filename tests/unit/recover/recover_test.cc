@@ -37,6 +37,9 @@ class Sink final : public RecoverySink {
   void addCalendar(const CalendarRecord& calendar) override {
     (void)note(fmt::format("calendar {}", calendar.name));
   }
+  void addParam(const ParamRecord& param) override {
+    (void)note(fmt::format("param {}", param.name));
+  }
   void addBackfill(const BackfillRecord& backfill) override {
     (void)note(fmt::format("backfill {}", backfill.id));
   }

@@ -125,6 +125,35 @@ class FakeCalendars final : public master::api::CalendarPort {
   std::pair<std::string, uint32_t> list_asked;
 };
 
+class FakeParams final : public master::api::ParamPort {
+ public:
+  void set(master::api::ParamSet request,
+           master::api::Callback<master::api::ParamIsSet> done) override {
+    sets.push_back(std::move(request));
+    fail ? done(*fail) : done(is_set);
+  }
+  void remove(std::string name, master::api::Request request,
+              master::api::Callback<ParamRecord> done) override {
+    removed.emplace_back(std::move(name), std::move(request));
+    fail ? done(*fail) : done(is_set.param);
+  }
+  Result<ParamRecord> param(const std::string& name) override {
+    asked = name;
+    if (fail) return *fail;
+    return is_set.param;
+  }
+  Result<std::vector<ParamRecord>> params() override {
+    if (fail) return *fail;
+    return std::vector<ParamRecord>{is_set.param};
+  }
+
+  std::optional<Error> fail;
+  master::api::ParamIsSet is_set;
+  std::vector<master::api::ParamSet> sets;
+  std::vector<std::pair<std::string, master::api::Request>> removed;
+  std::string asked;
+};
+
 class FakeRuns final : public master::api::RunPort {
  public:
   void order(master::api::RunOrder order, master::api::Callback<RunRecord> done) override {

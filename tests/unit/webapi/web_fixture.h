@@ -37,8 +37,8 @@ class WebTest : public ::testing::Test {
   }
 
   Ports ports() {
-    return {tasks_, heartbeats_, hosts_,  cluster_,   callbacks_, groups_,
-            flows_, runs_,       events_, calendars_, audit_,     watch_};
+    return {tasks_, heartbeats_, hosts_,     cluster_, callbacks_, groups_, flows_,
+            runs_,  events_,     calendars_, params_,  audit_,     watch_};
   }
 
   // Sends with exactly these fields (no token unless it is among them).
@@ -105,6 +105,7 @@ class WebTest : public ::testing::Test {
   FakeGroups groups_;
   FakeFlows flows_;
   FakeCalendars calendars_;
+  FakeParams params_;
   FakeRuns runs_;
   FakeEvents events_;
   FakeAudit audit_;
