@@ -136,6 +136,8 @@ ActiveTerm::ActiveTerm(TermEnvironment environment, ActiveOptions options,
     host_commands_.close();
     limits_.close();
   });
+  // Timers that are due already must not run before all parts are open.
+  dispatcher_.freeze();
   add(writer_);
   add(reads_);
   add(*recovery_);
@@ -167,16 +169,18 @@ Status ActiveTerm::onStart() {
 // a dispatcher that stands still.
 Status ActiveTerm::openGates() {
   const auto opened = std::make_shared<std::promise<void>>();
+  begun_.store(true, std::memory_order_release);
   dispatcher_.resume([this, opened] {
+    // What an end leads to is known before anything ends.
+    limits_.open();
+    events_.open();
+    runs_.carryOn();
     finishOrphanedCallbacks();
     heartbeats_.openGate();
     picker_.open();
     callbacker_.open();
     watchdog_.start(listening_since_);
     updater_.start();
-    limits_.open();
-    events_.open();
-    runs_.carryOn();
     planner_.open();
     commands_.open();
     flow_commands_.open();
@@ -198,7 +202,7 @@ void ActiveTerm::onStop() noexcept {
   open_.store(false, std::memory_order_release);
   // Gates first: nothing that still waits in the queue is decided by a master that has been
   // deposed.
-  if (dispatcher_.started()) dispatcher_.resume([this] { closeGates(); });
+  if (begun_.load(std::memory_order_acquire)) dispatcher_.resume([this] { closeGates(); });
   large_flows_.requestStopAndJoin();
   CompositeService::onStop();
   environment_.watch.end();
@@ -254,8 +258,8 @@ void ActiveTerm::finishOrphanedCallbacks() {
 }
 
 void ActiveTerm::onDispatcher(std::function<void()> change) {
-  if (!dispatcher_.started()) return;
-  dispatcher_.resume({});  // A frozen thread would never get to it.
+  if (!begun_.load(std::memory_order_acquire)) return;  // Nothing is open.
+  dispatcher_.resume({});                               // A frozen thread would never get to it.
   inspect(std::move(change), Seconds(2));
 }
 
@@ -338,7 +342,10 @@ bool ActiveTerm::resume(const ha::Leadership& leadership) {
   const Micros gap =
       since == 0 ? Micros(0) : Micros(toMicros(environment_.clock.bootNow()) - since);
   writer_.resume();
-  dispatcher_.resume([this, gap] { watchdog_.onGap(gap); });
+  // Else it stands still until the gates open.
+  if (begun_.load(std::memory_order_acquire)) {
+    dispatcher_.resume([this, gap] { watchdog_.onGap(gap); });
+  }
   return true;
 }
 

@@ -216,6 +216,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   const BootTime listening_since_;
   std::atomic<Epoch> epoch_;
   std::atomic<bool> open_{false};
+  std::atomic<bool> begun_{false};  // The dispatcher was told to open the gates.
   std::atomic<int64_t> frozen_at_us_{0};
   recover::RecoveryCounts recovered_;
   int64_t load_ms_ = 0;

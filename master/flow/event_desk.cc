@@ -8,6 +8,7 @@ namespace baton::master {
 namespace {
 
 constexpr Millis kLookUpRetry{1'000};  // After a read that failed.
+constexpr size_t kEndedPerTurn = 1'000;
 
 EventSubject subjectOf(const flow::EventWait& wait, WallTime plan_time, const TimeZone& zone) {
   EventSubject subject;
@@ -137,8 +138,15 @@ void EventDesk::onAnswer(const EventSubject& subject, Result<EventAnswer> answer
     return;
   }
   Operation operation;
-  // What follows from an end may begin waits and forget others.
-  const std::set<TaskId> tasks = watch.tasks;
+  // What follows from an end may begin waits and forget others. Very many may wait for one event: a
+  // part of them ends in each turn, and each part looks again.
+  const size_t count = std::min(watch.tasks.size(), kEndedPerTurn);
+  std::vector<TaskId> tasks;
+  std::copy_n(watch.tasks.begin(), count, std::back_inserter(tasks));
+  if (watch.tasks.size() > count) {
+    operation.then(
+        [this, subject] { context_.dispatcher.post([this, subject] { lookUp(subject); }); });
+  }
   for (const TaskId id : tasks) {
     const auto waiting = waiting_.find(id);
     if (waiting == waiting_.end() || waiting->second->first != subject) continue;

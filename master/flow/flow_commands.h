@@ -83,6 +83,8 @@ class FlowCommands {
   void close() { open_ = false; }
 
  private:
+  static constexpr size_t kBackfillMax = 10'000;  // Runs of one backfill.
+
   Status admissible() const;
   LiveFlow* find(const std::string& name);
   // The flow, ready to run.

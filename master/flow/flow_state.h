@@ -77,6 +77,11 @@ struct LiveFlow {
                                          // with `newest`.
   bool planned = false;                  // next_at was found in this term.
   WallTime set_back_from{};              // last_instant before the clock went back, until counted.
+  struct Counting {                      // Of instants, for more than one turn.
+    WallTime after{};
+    WallTime at{};  // The last one counted.
+    int64_t found = 0;
+  } counting = {};
   std::set<RunId> running;               // Runs that take a place.
   std::map<WaitingRank, RunId> waiting;  // Runs that wait for a place.
 };

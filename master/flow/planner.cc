@@ -27,6 +27,7 @@ constexpr size_t kGapRowsPerTurn = 2'000;
 constexpr size_t kRunsPerSlice = 10;
 constexpr size_t kRowsPerSlice = 500;
 constexpr size_t kGivenUpMax = 10'000;
+constexpr size_t kCountedPerTurn = 10'000;
 // Operations on their way: compensation lets so many go first, and more must not pile up in memory.
 constexpr size_t kWriterBusy = 1'000;
 constexpr size_t kWriterFull = 20'000;
@@ -73,6 +74,7 @@ void Planner::plan(LiveFlow& flow) {
   gaps_.erase(record.key());
   record.missed_after = record.missed_until = {};
   record.next_at = flow.set_back_from = {};
+  flow.counting = {};
   flow.recurrence.reset();
   if (record.deleted || !record.online) return;
   if (flows_.newestOf(flow) == nullptr || !flow.recurrence) return;
@@ -87,6 +89,7 @@ void Planner::plan(LiveFlow& flow) {
 bool Planner::replan(LiveFlow& flow) {
   FlowRecord& record = flow.record;
   flow.recurrence.reset();
+  flow.counting = {};
   if (record.deleted || !record.online) return false;
   leave(flow);
   const WallTime now = context_.clock.wallNow();
@@ -242,7 +245,7 @@ void Planner::take(LiveFlow& flow) {
   FlowRecord& record = flow.record;
   leave(flow);
   if (!read(flow)) return;
-  if (flow.set_back_from != WallTime{}) countSetBack(flow);
+  if (flow.set_back_from != WallTime{} && !countSetBack(flow)) return enter(flow);
   // What stands in the row was so by the zones and the rules of then.
   const bool recovered = !std::exchange(flow.planned, true);
   if (const WallTime next = nextOf(flow); recovered && next != record.next_at) {
@@ -294,10 +297,11 @@ void Planner::takeGap(LiveFlow& flow) {
   WallTime gap_end = watched_from_;
   if (const int64_t count = countOf(flow); count > 0) {
     // All that passed counts, up to the last one that there is.
-    for (auto at = std::optional(record.next_at); at && *at < gap_end;
-         at = flow.recurrence->next(*at)) {
-      if (++record.fired == count) gap_end = *at + kTick;
-    }
+    const int64_t left = count - record.fired;
+    if (!countInstants(flow, record.last_instant, gap_end - kTick, left)) return enter(flow);
+    const LiveFlow::Counting counted = std::exchange(flow.counting, {});
+    record.fired += counted.found;
+    if (counted.found == left) gap_end = counted.at + kTick;
   }
   const std::optional<WallTime> current = currentOf(flow, gap_end);
   const WallTime until = current.value_or(gap_end) - kTick;
@@ -317,6 +321,19 @@ void Planner::takeGap(LiveFlow& flow) {
   }
   context_.writer.submit(std::move(operation));
   enter(flow);
+}
+
+bool Planner::countInstants(LiveFlow& flow, WallTime after, WallTime until, int64_t most) {
+  LiveFlow::Counting& counting = flow.counting;
+  if (counting.after != after) counting = {after, after, 0};
+  for (size_t looked = 0; counting.found < most; ++looked) {
+    if (looked == kCountedPerTurn) return false;
+    const auto next = flow.recurrence->next(counting.at);
+    if (!next || *next > until) break;
+    counting.at = *next;
+    ++counting.found;
+  }
+  return true;
 }
 
 std::optional<WallTime> Planner::currentOf(const LiveFlow& flow, WallTime gap_end) const {

@@ -82,8 +82,11 @@ class Planner {
   };
   void setBack(WallTime now);
   void setBack(LiveFlow& flow, WallTime now, WallTime to);
-  void countSetBack(LiveFlow& flow);  // What is undone of `fired`.
-  int64_t instantsBetween(const LiveFlow& flow, WallTime after, WallTime until) const;
+  // What is undone of `fired`. False: there is more to count, in a later turn.
+  bool countSetBack(LiveFlow& flow);
+  // Counts instants of (after, until] in flow.counting, up to `most`; where there is no `count`
+  // that is none. False: there are more, and the next call with the same `after` goes on.
+  bool countInstants(LiveFlow& flow, WallTime after, WallTime until, int64_t most);
   // What is known of instants that may have been dealt with. Null: it is being read, and the flow
   // comes back.
   const Ahead* aheadOf(const LiveFlow& flow, WallTime at, WallTime until);

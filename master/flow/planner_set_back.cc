@@ -92,25 +92,18 @@ void Planner::setBack(LiveFlow& flow, WallTime now, WallTime to) {
     }
   }
   record.next_at = follows ? now : WallTime{};
+  flow.counting = {};
   flow.planned = false;
   enter(flow);
 }
 
-void Planner::countSetBack(LiveFlow& flow) {
-  const WallTime from = std::exchange(flow.set_back_from, {});
+bool Planner::countSetBack(LiveFlow& flow) {
   FlowRecord& record = flow.record;
-  record.fired -= std::min(record.fired, instantsBetween(flow, record.last_instant, from));
-}
-
-// Only where they are counted.
-int64_t Planner::instantsBetween(const LiveFlow& flow, WallTime after, WallTime until) const {
   const int64_t most = flow.newest->spec.schedule->count;
-  int64_t found = 0;
-  for (auto at = flow.recurrence->next(after); found < most && at && *at <= until;
-       at = flow.recurrence->next(*at)) {
-    ++found;
-  }
-  return found;
+  if (!countInstants(flow, record.last_instant, flow.set_back_from, most)) return false;
+  record.fired -= std::min(record.fired, std::exchange(flow.counting, {}).found);
+  flow.set_back_from = {};
+  return true;
 }
 
 const Planner::Ahead* Planner::aheadOf(const LiveFlow& flow, WallTime at, WallTime until) {
@@ -179,7 +172,11 @@ bool Planner::skipDealtWith(LiveFlow& flow) {
     newest = std::max(newest, std::prev(past)->first);
   }
   if (newest < record.next_at) return false;
-  record.fired += instantsBetween(flow, record.last_instant, newest);
+  if (!countInstants(flow, record.last_instant, newest, flow.newest->spec.schedule->count)) {
+    enter(flow);
+    return true;
+  }
+  record.fired += std::exchange(flow.counting, {}).found;
   record.last_instant = newest;
   record.next_at = nextOf(flow);
   if (record.next_at != WallTime{} && record.next_at < watched_from_) return false;

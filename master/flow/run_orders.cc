@@ -77,7 +77,8 @@ void RunOrders::order(api::RunOrder order, api::Callback<RunRecord> done) {
     return done(Error(ErrorCode::InvalidArgument, "a task of the run has to be named", "task"));
   }
   const auto told = [done = std::move(done)](Result<Outcome> outcome) {
-    done(outcome.ok() ? Result<RunRecord>(std::move(outcome->run)) : outcome.error());
+    if (!outcome.ok()) return done(outcome.error());
+    done(std::move(outcome->run));
   };
   read({.order = std::move(order), .done = told}, kOrderTriesMax);
 }
@@ -86,7 +87,8 @@ void RunOrders::orderTask(const TaskRecord& task, api::TaskCommand command, bool
                           const api::Request& request, api::Callback<TaskState> done) {
   const bool rerun = command == api::TaskCommand::Rerun;
   const auto told = [done = std::move(done)](Result<Outcome> outcome) {
-    done(outcome.ok() ? Result<TaskState>(std::move(outcome->task)) : outcome.error());
+    if (!outcome.ok()) return done(outcome.error());
+    done(std::move(outcome->task));
   };
   read({.order = {.id = task.run_id,
                   .command = rerun ? api::RunCommand::Rerun : api::RunCommand::ForceSuccess,

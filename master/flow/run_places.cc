@@ -181,7 +181,9 @@ void RunEngine::leaveBackfill(Operation& operation, const LiveRun& run, RunStatu
   if (failed && backfill.record.stop_on_failure) {
     std::vector<RunId> others(backfill.rest.begin(), backfill.rest.end());
     for (const RunId other : backfill.offered) {
-      if (flows_.findRun(other)->record.state.status == RunStatus::Waiting) others.push_back(other);
+      // A rerun was asked for by hand.
+      const RunState& state = flows_.findRun(other)->record.state;
+      if (state.status == RunStatus::Waiting && state.reruns == 0) others.push_back(other);
     }
     const std::string text = fmt::format("run {} of the backfill ended {}", id, toString(status));
     flows_.backfills.erase(at);  // Nothing of it begins any more.

@@ -10,7 +10,6 @@
 namespace baton::master {
 namespace {
 
-constexpr size_t kBackfillMax = 10'000;
 constexpr int32_t kParallelMax = 100;
 
 Error invalid(std::string field, std::string message) {

@@ -121,14 +121,14 @@ class TermRig final : private master::WriterListener, private master::RunWatcher
   // Opens the gates, in the order of ActiveTerm.
   void open() {
     watch.begin(epoch);
+    limits.open();
+    events.open();
+    runs.carryOn();
     heartbeats.openGate();
     picker.open();
     callbacker.open();
     watchdog.start(listening_since_);
     updater.start();
-    limits.open();
-    events.open();
-    runs.carryOn();
     planner.open();
     commands.open();
     flow_commands.open();

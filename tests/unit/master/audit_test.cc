@@ -352,14 +352,15 @@ TEST_F(AuditTest, OrdersOfHostsLimitsAndCalendarsLeaveRows) {
   row = change(LimitChange::What::Remove);
   EXPECT_EQ(row.action + " " + row.before, R"(limit.remove {"limit":4})");
 
-  using master::api::CalendarApplied;
+  using master::api::CalendarsApplied;
   using master::api::CalendarView;
   master::api::CalendarApply calendar;
   calendar.text = "calendar: De";
   calendar.request = requester();
-  EXPECT_TRUE(ask<CalendarApplied>([&](auto done) {
-                rig_->calendar_commands.apply(calendar, flow::parseCalendar("", calendar.text),
-                                              done);
+  EXPECT_TRUE(ask<CalendarsApplied>([&](auto done) {
+                std::vector<master::CalendarDefinition> one_calendar;
+                one_calendar.push_back({calendar, flow::parseCalendar("", calendar.text)});
+                rig_->calendar_commands.apply(std::move(one_calendar), done);
               }).ok());
   row = one();
   EXPECT_EQ(row.action + " " + row.object, "calendar.apply De");

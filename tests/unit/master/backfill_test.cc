@@ -75,6 +75,46 @@ TEST_F(BackfillTest, ABackfillThatFailsStopsUnlessItIsToGoOn) {
   EXPECT_EQ(runStatus(going->runs[1]), RunStatus::Running);
 }
 
+TEST_F(BackfillTest, ARerunOfAStoppedBackfillIsNobodysFailure) {
+  // Aim: it was asked for by hand, and waits for its turn whatever becomes of the others, also
+  // behind a takeover, which knows no more that the backfill was stopped.
+  for (const bool taken_over : {false, true}) {
+    begin();
+    apply("{flow: F, schedule: {" + std::string(kDaily) +
+          "}, overlap: {policy: parallel, max_runs: 2}, tasks: {a: {command: [x]}}}");
+    FlowBackfill request = days("2026-02-20T00:00:00Z", "2026-02-22T12:00:00Z");
+    request.parallel = 2;
+    const auto view = backfill(request);
+    ASSERT_EQ(next(), "a");
+    const HeartbeatReply other = say(RunnerStatus::Idle, "w:1");
+    ASSERT_TRUE(other.order.has_value());
+    say(RunnerStatus::Running, "w:1");
+    say(RunnerStatus::Failed);
+    ASSERT_EQ(runStatus(view->runs[0]), RunStatus::Failed);
+    ASSERT_EQ(runStatus(view->runs[2]), RunStatus::Skipped);
+    const RunId by_hand = trigger("f").state.id;
+    ASSERT_EQ(runStatus(by_hand), RunStatus::Running);
+    ASSERT_TRUE(orderRun({.id = view->runs[0],
+                          .command = master::api::RunCommand::Rerun,
+                          .request = requester()})
+                    .ok());
+    ASSERT_EQ(runStatus(view->runs[0]), RunStatus::Waiting);
+    if (taken_over) {
+      begin();
+      say(RunnerStatus::Running, "w:1");
+    }
+    exchange(beat(RunnerStatus::Failed, "w:1"));
+    EXPECT_EQ(runStatus(view->runs[1]), RunStatus::Failed);
+    EXPECT_EQ(runStatus(view->runs[0]), RunStatus::Running) << taken_over;
+    ASSERT_TRUE(stop(view->runs[0]).ok());
+    ASSERT_TRUE(stop(by_hand).ok());
+    for (const std::string runner : {"w:0", "w:1"}) {
+      say(RunnerStatus::Running, runner);
+      say(RunnerStatus::Idle, runner);
+    }
+  }
+}
+
 TEST_F(BackfillTest, WhatCanNotBeBackfilledIsSaid) {
   apply("{flow: F, schedule: {" + std::string(kDaily) + "}, tasks: {a: {noop: true}}}");
   apply("{flow: e, schedule: {every: 10s}, tasks: {a: {noop: true}}}", false);

@@ -56,7 +56,9 @@ TEST_F(FlowCommandsTest, DefinitionsAreStoredOnceByTheirKey) {
   EXPECT_EQ(tryApply(request).error().code(), ErrorCode::Conflict);
   // A key of another kind of request.
   request.request = {.principal = "p", .idempotency_key = "t", .request_hash = "h"};
-  master::api::FlowTrigger trigger{.flow = "F", .request = request.request};
+  FlowTrigger trigger;
+  trigger.flow = "F";
+  trigger.request = request.request;
   ASSERT_TRUE(run(trigger).ok());
   EXPECT_EQ(tryApply(request).error().code(), ErrorCode::Conflict);
 }
