@@ -237,6 +237,7 @@ api::FlowApplied FlowCommands::store(Operation& operation, const FlowDefinition&
   applied.flow.record = record;
   operation.store(record);
   events_.onFlowChanged(flow);
+  runs_.onDefined(operation, record.key());
   logInfo("flow_applied", field("flow", record.name), field("version", record.version),
           field("online", record.online), field("epoch", context_.epoch()));
   return std::move(applied);

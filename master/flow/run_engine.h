@@ -96,6 +96,9 @@ class RunEngine final : public RunListener {
   // All runs of a flow end; what waits at once.
   void stopAll(Operation& operation, const std::string& flow_key, RunReason why);
 
+  // Its newest definition may give the flow more places.
+  void onDefined(Operation& operation, const std::string& flow_key);
+
   // What a run waits for; for people. Empty: for nothing.
   std::string whyWaiting(const LiveRun& run) const;
 

@@ -140,6 +140,11 @@ void RunEngine::waitAgain(Operation& operation, LiveRun& run) {
   freed_.insert(nameKey(run.record.flow));
 }
 
+void RunEngine::onDefined(Operation& operation, const std::string& flow_key) {
+  const Turn turn(*this, operation);
+  freed_.insert(flow_key);
+}
+
 void RunEngine::fillPlaces(Operation& operation, const std::string& flow_key) {
   LiveFlow* flow = flows_.findFlow(flow_key);
   while (flow != nullptr && !flow->waiting.empty() && flow->running.size() < placesOf(*flow)) {

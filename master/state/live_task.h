@@ -33,7 +33,8 @@ struct LiveTask {
   TaskState state;
   PolicyPool::Ref policy;
   WallTime created_at{};
-  LaneId lane = 0;  // Of ReadyQueue: what it wants and which limits it counts against.
+  LaneId lane = 0;      // Of ReadyQueue: what it wants and which limits it counts against.
+  WallTime place_at{};  // While QUEUED: what its place in its lane goes by; never to come.
   uint32_t timer_generation = 0;           // Timers of older generations are void.
   SpecRef spec;                            // Null: only in the database.
   std::unique_ptr<AttemptRecord> attempt;  // The open attempt; null: none.

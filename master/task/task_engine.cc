@@ -149,7 +149,7 @@ void TaskEngine::leaveStatus(LiveTask& task) {
   if (isHeld(task)) --live_.held;
   if (isGated(task)) --live_.gated;
   if (task.state.status == TaskStatus::Queued) {
-    live_.ready.remove(task.lane, task.state.queued_at, task.state.id);
+    live_.ready.remove(task.lane, task.place_at, task.state.id);
   }
 }
 
@@ -160,7 +160,9 @@ void TaskEngine::enterStatus(LiveTask& task) {
     live_.passing.insert_or_assign(task.state.id, LiveState::Passing{context_.clock.bootNow()});
   }
   if (task.state.status == TaskStatus::Queued) {
-    live_.ready.add(task.lane, task.state.queued_at, task.state.id);
+    // Whoever was queued under a clock that was ahead does not wait behind everybody until then.
+    task.place_at = std::min(task.state.queued_at, context_.clock.wallNow());
+    live_.ready.add(task.lane, task.place_at, task.state.id);
   }
   armTimer(task);
 }

@@ -141,14 +141,16 @@ void TaskEngine::failSpec(Operation& operation, LiveTask& task, const std::strin
 
 void TaskEngine::setPriority(Operation& operation, LiveTask& task, Priority priority) {
   if (task.state.priority == priority) return;
-  leaveStatus(task);
+  // Its place in the queue changes and nothing else: its timers go on as they were set.
+  const bool queued = task.state.status == TaskStatus::Queued;
+  if (queued) live_.ready.remove(task.lane, task.place_at, task.state.id);
   --live_.by_priority[static_cast<size_t>(task.state.priority)];
   task.state.priority = priority;
   ++live_.by_priority[static_cast<size_t>(priority)];
   // Both lanes have the same gates, which count what runs.
   const LaneId lane = live_.ready.laneOf(*task.policy, priority);
   live_.ready.dropLane(std::exchange(task.lane, lane));
-  enterStatus(task);
+  if (queued) live_.ready.add(task.lane, task.place_at, task.state.id);
   store(operation, task);
 }
 

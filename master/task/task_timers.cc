@@ -99,7 +99,13 @@ void TaskEngine::onTimer(TaskId id, uint32_t generation) {
 }
 
 void TaskEngine::onWallClockStep() {
+  const WallTime now = context_.clock.wallNow();
   for (auto& [id, task] : live_.tasks) {
+    if (task.state.status == TaskStatus::Queued && task.place_at > now) {
+      live_.ready.remove(task.lane, task.place_at, id);
+      task.place_at = now;
+      live_.ready.add(task.lane, task.place_at, id);
+    }
     if (task.state.status != TaskStatus::Created || task.state.not_before == WallTime{}) continue;
     ++task.timer_generation;
     armTimer(task);

@@ -174,7 +174,7 @@ TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
                           task.policy->retry.max, formatRfc3339(task.state.not_before))};
     case TaskStatus::Queued: {
       QueueLook look(live_);
-      const QueuePlace place = live_.ready.placeOf(task.lane, task.state.queued_at, task.state.id);
+      const QueuePlace place = live_.ready.placeOf(task.lane, task.place_at, task.state.id);
       return whyQueued(look, task.lane, place, true);
     }
     case TaskStatus::Running:

@@ -36,6 +36,20 @@ class FlowCommandsTest : public PlannerTest {
 
 const char* const kOneTask = "{flow: F, tasks: {a: {command: [x]}}}";
 
+// Runs that wait take the places of a new definition when it is stored.
+TEST_F(FlowCommandsTest, PlacesOfANewDefinitionAreFilled) {
+  apply("{flow: F, tasks: {a: {command: [x]}}}");
+  FlowTrigger trigger;
+  trigger.flow = "F";
+  trigger.request = requester();
+  const RunId first = run(trigger)->state.id;
+  const RunId second = run(trigger)->state.id;
+  ASSERT_EQ(runStatus(first), RunStatus::Running);
+  ASSERT_EQ(runStatus(second), RunStatus::Waiting);
+  apply("{flow: F, overlap: {policy: parallel, max_runs: 2}, tasks: {a: {command: [x]}}}");
+  EXPECT_EQ(runStatus(second), RunStatus::Running);
+}
+
 // A repetition is answered as the first time, and stores nothing over what came between.
 TEST_F(FlowCommandsTest, DefinitionsAreStoredOnceByTheirKey) {
   master::api::FlowApply request;

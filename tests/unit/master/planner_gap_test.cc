@@ -246,10 +246,11 @@ TEST_F(PlannerGapTest, ALongAbsenceIsCountedOverManyTurns) {
   // Aim: a schedule of seconds that is counted keeps nobody waiting, and the count is right.
   apply(yaml("f", "cron: '* * * * * ?', timezone: UTC, misfire: latest, count: 1000000"));
   apply(yaml("last", "cron: '* * * * * ?', timezone: UTC, misfire: latest, count: 50000"));
-  watchUntil("2026-03-02T00:00:10Z");
-  EXPECT_EQ(flowRow("f").fired, 10);
+  watch(Seconds(20));
+  const int64_t before = flowRow("f").fired;
+  EXPECT_NEAR(before, 20, 1);
   absent(Seconds(100'000));
-  EXPECT_NEAR(flowRow("f").fired, 100'010, 3);  // Some time went by meanwhile.
+  EXPECT_NEAR(flowRow("f").fired, before + 100'000, 3);  // Some time went by meanwhile.
   EXPECT_EQ(flowRow("last").fired, 50'000);
   EXPECT_EQ(flowRow("last").next_at, WallTime{});
 }

@@ -15,6 +15,33 @@ class TaskEngineTest : public MasterTest {
   void SetUp() override { begin(); }
 };
 
+// BUG-090: what is queued under a clock that is ahead waits behind nobody once it is right again,
+// nor does what is tried again, also behind a takeover.
+TEST_F(TaskEngineTest, AQueueUnderAWrongClockKeepsItsOrder) {
+  dispatch();
+  clock_.stepWall(Seconds(11 * 3'600));
+  const TaskId old = submit(retried());
+  clock_.stepWall(-Seconds(11 * 3'600));
+  pass(Millis(200));
+  const TaskId young = submit();
+  begin();
+  say(RunnerStatus::Running);
+  // Behind a takeover a specification has to be read first.
+  const auto given = [&](RunnerStatus said) {
+    HeartbeatReply reply = exchange(beat(said));
+    if (!reply.order) reply = say(RunnerStatus::Idle);
+    return reply.order ? reply.order->key.task_id : TaskId(0);
+  };
+  ASSERT_EQ(given(RunnerStatus::Finished), old);
+  ASSERT_EQ(given(RunnerStatus::Failed), young);
+  pass(Millis(1'200));
+  EXPECT_EQ(status(old), TaskStatus::Queued);
+  const TaskId last = submit();
+  EXPECT_EQ(given(RunnerStatus::Finished), old);
+  EXPECT_EQ(status(young), TaskStatus::Finished);
+  EXPECT_EQ(status(last), TaskStatus::Queued);
+}
+
 TEST_F(TaskEngineTest, ASubmittedTaskIsQueuedUnlessItWaitsForSomething) {
   // Aim: (none) -> QUEUED, or CREATED with a reason.
   EXPECT_EQ(status(submit()), S::Queued);
