@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -16,6 +17,12 @@
 
 // The one program. Here alone the verbs meet what they start.
 int main(int argc, char** argv) {
+  // Else the first socket would be what verbs print to. Opened the wrong way round, so that whoever
+  // uses one of them still hears that it is closed.
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    const int mode = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", mode) < 0) return 1;
+  }
   baton::cli::Programs programs;
   programs.master = baton::cli::serveMaster;
   programs.worker = baton::cli::serveWorker;

@@ -28,7 +28,7 @@ void addParamGet(CLI::App& param, CommandTree& tree) {
 void addParamSet(CLI::App& param, CommandTree& tree) {
   CLI::App* verb = param.add_subcommand("set",
                                         "Give a parameter a value; runs that are there keep "
-                                        "the value they began with");
+                                        "the value they were made with");
   auto name = std::make_shared<std::string>();
   auto value = std::make_shared<std::string>();
   verb->add_option("NAME", *name, "Letters, digits and _, at most 64")->required();

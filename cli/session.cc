@@ -1,12 +1,20 @@
 #include "cli/session.h"
 
+#include <sstream>
+
 #include "cli/exit_code.h"
+#include "cli/output.h"
 #include "common/base/duration_text.h"
 
 namespace baton::cli {
 
 int reportError(std::ostream& err, const Error& error) {
-  err << "baton: " << error.told() << "\n";
+  // Line by line: what a person or a master wrote must not move anybody's cursor.
+  std::istringstream lines(error.told());
+  std::string prefix = "baton: ";
+  for (std::string line; std::getline(lines, line); prefix.clear()) {
+    err << prefix << printable(line) << "\n";
+  }
   if (error.code() == ErrorCode::Unauthenticated) {
     err << "baton: the token was not accepted; see BATON_TOKEN and --token-file\n";
   }

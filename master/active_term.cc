@@ -353,6 +353,7 @@ bool ActiveTerm::drain(BootTime deadline) {
   // The permission to act is gone already; what was decided under it is still to be committed, and
   // the fence sees to it that this is right.
   writer_.resume();
+  if (!begun_.load(std::memory_order_acquire)) return writer_.flush(deadline);
   dispatcher_.resume([this] {
     commands_.close();
     closeFlows();

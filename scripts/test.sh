@@ -50,7 +50,7 @@ beside=
 build_beside() {
   mkdir -p build
   setsid bash -c 'echo 19 2>/dev/null >/proc/self/autogroup
-                  exec nice -n 19 chrt --idle 0 scripts/build.sh "$@"' - "$@" >build/beside.log 2>&1 &
+                  exec env -u BATON_LONG nice -n 19 chrt --idle 0 scripts/build.sh "$@"' - "$@" >build/beside.log 2>&1 &
   beside=$!
 }
 finish_beside() {

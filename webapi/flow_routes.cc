@@ -199,7 +199,7 @@ constexpr std::array kFlowRoutes{
               .method = "PUT",
               .pattern = "/api/v1/params/{name}",
               .tag = "flows",
-              .summary = "Gives a parameter a value, for the runs that begin from now on.",
+              .summary = "Gives a parameter a value, for the runs that are made from now on.",
               .body = BodyRule::Required,
               .body_schema = "ParamValue",
               .preconditions = true,

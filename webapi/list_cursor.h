@@ -60,8 +60,8 @@ inline bool hasPart(const std::string& word, const std::string& part) {
 
 // Which page of a list of names is wanted.
 struct NamePage {
-  std::string after;  // The last key of the page before.
-  uint32_t limit = 50;
+  std::string after;       // The last key of the page before.
+  uint32_t limit = 1'000;  // They were always given whole, and are seldom longer.
   bool total = false;
 };
 // Parameters `limit`, `cursor` and `total`.

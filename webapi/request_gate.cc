@@ -154,6 +154,13 @@ Status RequestGate::admit(const net::HttpRequest& request, const RouteSpec& spec
     return Error::make(ErrorCode::NotActive, "this master does not lead");
   }
   RETURN_IF_ERROR(checkQuery(request, spec));
+  for (const char* name : {"If-Match", "If-None-Match"}) {
+    // A condition that nobody looks at would be taken for met.
+    if (spec.preconditions || spec.method == "GET" || !request.headers.find(name)) continue;
+    return Error(ErrorCode::InvalidArgument,
+                 "is heard where a definition, calendar or parameter is stored, and not here",
+                 name);
+  }
   return checkBody(request, spec);
 }
 

@@ -34,7 +34,7 @@ constexpr std::array kRunnerListQuery{
     textParam("q", "A part of the id."),
     textParam("worker", "Its worker."),
     textParam("host", "Name of its host."),
-    kPageLimit,
+    kHeldLimit,
     kPageCursor,
     kPageTotal,
 };
@@ -43,7 +43,7 @@ constexpr std::array kHostListQuery{
     wordsParam("health", "healthy, suspect, dead, quarantined, unknown."),
     textParam("name", "A worker's id, or the name of a host: then all workers on it."),
     textParam("q", "A part of the worker's id or of the host's name."),
-    kPageLimit,
+    kHeldLimit,
     kPageCursor,
     kPageTotal,
 };
@@ -52,7 +52,7 @@ constexpr std::array kGroupListQuery{
     textParam("q", "A part of the name."),
     flagParam("set", "Only those that somebody set, or did not."),
     flagParam("open", "Only those whose window is open, or closed."),
-    kPageLimit,
+    kHeldLimit,
     kPageCursor,
     kPageTotal,
 };
@@ -60,7 +60,7 @@ constexpr std::array kLimitListQuery{
     wordsParam("kind", "flow, user, host."),
     textParam("name", "The whole name."),
     textParam("q", "A part of the name."),
-    kPageLimit,
+    kHeldLimit,
     kPageCursor,
     kPageTotal,
 };

@@ -20,6 +20,9 @@ struct QueryParam {
 // Parameters that lists have in common.
 inline constexpr QueryParam kPageLimit{"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
                                        "Items at most, default 50."};
+// Of lists that the master holds in memory.
+inline constexpr QueryParam kHeldLimit{"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
+                                       "Items at most, default 1000."};
 inline constexpr QueryParam kPageCursor{"cursor", R"({"type":"string"})",
                                         "next_cursor of the page before."};
 inline constexpr QueryParam kPageTotal{"total", R"({"type":"boolean"})",

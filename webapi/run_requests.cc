@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "common/model/event_rules.h"
 #include "common/model/missed_text.h"
 #include "common/model/task_spec.h"
 #include "webapi/body_reader.h"
@@ -23,7 +24,6 @@ using master::api::RunOrder;
 constexpr std::string_view kRunCursorMark = "r-";
 constexpr std::string_view kMissedCursorMark = "m-";
 constexpr std::string_view kEventCursorMark = "e-";
-constexpr size_t kEventKeyCharsMax = 128;
 constexpr size_t kEventDataCountMax = 1'000;
 constexpr size_t kEventDataBytesMax = 64 * 1024;
 
@@ -48,13 +48,6 @@ void readRerun(JsonReader& reader, RunOrder& order) {
   } else if (named) {
     reader.fail("task", fmt::format("has no meaning with scope {}; expected from or one", word));
   }
-}
-
-bool isEventKey(const std::string& key) {
-  if (key.empty() || utf8Length(key) > kEventKeyCharsMax) return false;
-  return std::none_of(key.begin(), key.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7f;
-  });
 }
 
 void readEventData(JsonReader& reader, std::map<std::string, std::string>& data) {
@@ -211,9 +204,7 @@ Result<EventSend> readEventSend(const Call& call) {
   require(reader, "key");
   reader.string("key", event.key);
   if (reader.has("key") && !isEventKey(event.key)) {
-    reader.fail("key", fmt::format("is \"{}\", expected 1 to {} characters, none of them a control "
-                                   "character",
-                                   truncateUtf8(event.key, 80), kEventKeyCharsMax));
+    reader.fail("key", eventKeyFault(event.key));
   }
   readEventData(reader, event.data);
   WallTime happened{};

@@ -130,7 +130,6 @@ void WatchHandlers::open(const Call& call) {
   watcher->filter = std::move(*filter);
   watcher->at = last->value_or(*newest);
   watcher->heard_at = clock_.bootNow();
-  watcher->first = beginning(*watcher, last->has_value(), *newest);
   // Counts for as long as the connection keeps the source.
   if (open_->fetch_add(1) >= options_.watchers_max) {
     open_->fetch_sub(1);
@@ -143,6 +142,8 @@ void WatchHandlers::open(const Call& call) {
     watcher->gone = true;
     count->fetch_sub(1);
   });
+  // Behind the count: it may have to read from the database.
+  watcher->first = beginning(*watcher, last->has_value(), *newest);
   net::HttpResponse response;
   response.content_type = "text/event-stream";
   response.headers.add("Cache-Control", "no-store");

@@ -71,6 +71,10 @@ Result<Json> parseJson(std::string_view text, const JsonLimits& limits) {
     }
     return true;
   };
+  // The parser would take it for the end of the text.
+  if (const size_t zero = text.find('\0'); zero != text.npos) {
+    return Error::invalidArgument("not JSON at {}: a zero byte", position(text, zero + 1));
+  }
   try {
     Json json = Json::parse(text, watch);
     if (!duplicate.empty()) {

@@ -18,6 +18,7 @@ constexpr size_t kLeftOutShown = 20;
 constexpr size_t kRepetitionsMax = 500;
 constexpr std::chrono::years kIcalYearsMax{50};
 constexpr std::chrono::days kIcalDay{1};
+constexpr std::chrono::days kIcalEventDaysMax{3'660};
 
 struct ComponentFree {
   void operator()(icalcomponent* component) const { icalcomponent_free(component); }
@@ -45,6 +46,19 @@ icaltimetype dateOf(CivilDay day) {
 }
 
 std::string textOf(const char* text) { return text == nullptr ? std::string() : text; }
+
+bool isDay(const icaltimetype& time) {
+  return time.is_date != 0 &&
+         std::chrono::year_month_day{std::chrono::year(time.year),
+                                     std::chrono::month(static_cast<unsigned>(time.month)),
+                                     std::chrono::day(static_cast<unsigned>(time.day))}
+             .ok();
+}
+
+std::string dateText(const icaltimetype& time) {
+  return fmt::format("{:04}{:02}{:02}{}", time.year, time.month, time.day,
+                     time.is_date != 0 ? "" : "T…");
+}
 
 // Days of one event go into `days`; those that are changed by another entry stay out.
 struct Spans {
@@ -97,8 +111,56 @@ bool repeatsByDays(icalcomponent* event) {
 // DTEND is exclusive; without it and without DURATION it is one day.
 std::chrono::days lengthOf(icalcomponent* event, CivilDay first) {
   const icaltimetype end = icalcomponent_get_dtend(event);
-  if (icaltime_is_null_time(end) != 0 || icaltime_is_valid_time(end) == 0) return kIcalDay;
+  if (icaltime_is_null_time(end) != 0) return kIcalDay;
   return std::max(kIcalDay, dayOf(end) - first);
+}
+
+// Whether all dates of a kind are days, as those of an event that lasts whole days have to be.
+std::string dateFault(icalcomponent* event, icalproperty_kind kind, const char* name,
+                      icaltimetype (*dateIn)(icalproperty*)) {
+  for (icalproperty* date = icalcomponent_get_first_property(event, kind); date != nullptr;
+       date = icalcomponent_get_next_property(event, kind)) {
+    const icaltimetype day = dateIn(date);
+    if (!isDay(day)) return fmt::format("{} {} is no day", name, dateText(day));
+  }
+  return {};
+}
+
+// What can't be read of when a whole-day event is: libical passes over it, and the days would be
+// other ones than the file says. Empty: nothing.
+std::string faultOf(icalcomponent* event) {
+  constexpr std::string_view kTimes[] = {"DTSTART", "DTEND",  "DURATION", "RRULE",
+                                         "RDATE",   "EXDATE", "EXRULE",   "RECURRENCE-ID"};
+  for (icalproperty* error = icalcomponent_get_first_property(event, ICAL_XLICERROR_PROPERTY);
+       error != nullptr; error = icalcomponent_get_next_property(event, ICAL_XLICERROR_PROPERTY)) {
+    const std::string text = textOf(icalproperty_get_xlicerror(error));
+    const auto about = [&](std::string_view name) { return text.find(name) != std::string::npos; };
+    if (std::any_of(std::begin(kTimes), std::end(kTimes), about)) return truncateUtf8(text, 200);
+  }
+  const icaltimetype start = icalcomponent_get_dtstart(event);
+  if (icaltime_is_null_time(start) != 0 || start.is_date == 0) return {};  // No whole days.
+  if (!isDay(start)) return fmt::format("DTSTART {} is no day", dateText(start));
+  const auto endIn = [](icalproperty* p) { return icalproperty_get_dtend(p); };
+  const auto exceptionIn = [](icalproperty* p) { return icalproperty_get_exdate(p); };
+  const auto moreIn = [](icalproperty* p) { return icalproperty_get_rdate(p).time; };
+  for (std::string fault : {dateFault(event, ICAL_DTEND_PROPERTY, "DTEND", endIn),
+                            dateFault(event, ICAL_EXDATE_PROPERTY, "EXDATE", exceptionIn),
+                            dateFault(event, ICAL_RDATE_PROPERTY, "RDATE", moreIn)}) {
+    if (!fault.empty()) return fault;
+  }
+  const icaltimetype end = icalcomponent_get_dtend(event);
+  if (icaltime_is_null_time(end) == 0 &&
+      (!isDay(end) || dayOf(end) - dayOf(start) > kIcalEventDaysMax)) {
+    return fmt::format("it lasts more than {} days", kIcalEventDaysMax.count());
+  }
+  for (icalproperty* rule = icalcomponent_get_first_property(event, ICAL_RRULE_PROPERTY);
+       rule != nullptr; rule = icalcomponent_get_next_property(event, ICAL_RRULE_PROPERTY)) {
+    const icalrecurrencetype recurrence = icalproperty_get_rrule(rule);
+    if (recurrence.freq == ICAL_NO_RECURRENCE || recurrence.interval < 1) {
+      return fmt::format("RRULE {} is no rule", textOf(icalproperty_get_value_as_string(rule)));
+    }
+  }
+  return {};
 }
 
 // What libical walks through again and again: bounded, so that no file keeps anybody waiting.
@@ -168,6 +230,15 @@ Result<IcalDays> readIcal(std::string_view text, const IcalQuestion& question) {
         "the calendar has {} rules and exceptions of repeated events, at most {} are accepted",
         repetitions, kRepetitionsMax);
   }
+  std::string fault;
+  eachEvent(root.get(), [&](icalcomponent* event) {
+    if (!fault.empty() || icalcomponent_get_status(event) == ICAL_STATUS_CANCELLED) return;
+    const std::string found = faultOf(event);
+    if (found.empty()) return;
+    fault = fmt::format("event \"{}\" can't be read: {}",
+                        truncateUtf8(textOf(icalcomponent_get_summary(event)), 80), found);
+  });
+  if (!fault.empty()) return Error(ErrorCode::InvalidArgument, fault);
   std::set<std::pair<std::string, CivilDay>> changed;
   eachEvent(root.get(), [&](icalcomponent* event) {
     const icaltimetype id = icalcomponent_get_recurrenceid(event);

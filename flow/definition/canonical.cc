@@ -90,8 +90,9 @@ Json scheduleOf(const ScheduleSpec& schedule, const std::string& timezone) {
 
 Json eventOf(const EventWait& event) {
   Json json = eventSourceOf(event.source);
-  putUnlessEmpty(json, "key", event.key);
-  if (event.key.empty()) {
+  if (event.by_key) {
+    json["key"] = event.key;
+  } else {
     const EventWindow& window = event.window;
     json["window"] = window.all ? Json{{window.name, "all"}} : Json(window.name);
   }

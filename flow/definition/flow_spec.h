@@ -50,7 +50,8 @@ struct EventWindow {
 
 struct EventWait {
   EventSource source;
-  std::string key;  // Of an event by name, may hold placeholders; empty: by window.
+  bool by_key = false;  // Else by window.
+  std::string key;      // Of an event by name; may hold placeholders.
   EventWindow window;
 };
 

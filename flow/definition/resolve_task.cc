@@ -1,5 +1,7 @@
 #include "flow/definition/resolve_task.h"
 
+#include "common/model/event_rules.h"
+
 namespace baton::flow {
 namespace {
 
@@ -69,6 +71,15 @@ Result<TaskNode> resolveTask(const TaskNode& node, PlaceholderContext context) {
   texts.resolve("event.key", task.event.key);
   texts.resolve("with", task.with);
   RETURN_IF_ERROR(texts.status());
+  if (!node.dir.empty() && !task.dir.starts_with('/')) {
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("is \"{}\", expected an absolute path", truncateUtf8(task.dir, 140)),
+                 "dir");
+  }
+  if (task.event.by_key && !isEventKey(task.event.key)) {
+    // One that no event can have would wait for ever.
+    return Error(ErrorCode::InvalidArgument, eventKeyFault(task.event.key), "event.key");
+  }
   return task;
 }
 

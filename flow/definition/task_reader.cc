@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/model/event_rules.h"
 #include "common/model/task_rules.h"
 #include "common/yaml/plain_scalar.h"
 #include "flow/definition/condition.h"
@@ -236,7 +237,13 @@ class TaskReader {
     MapReader keys(entry->value, reader_.pathOf("event"), reading_.issues);
     readEventSource(reading_, keys, node_.name, node_.event.source);
     if (keys.text("key", node_.event.key, 256)) {
+      node_.event.by_key = true;
       keepAt(keys, "key", node_.event.key);
+      const bool as_written = node_.event.key.find("${") == std::string::npos &&
+                              node_.event.key.find("$[") == std::string::npos;
+      if (as_written && !isEventKey(node_.event.key)) {
+        keys.refuseKey("key", eventKeyFault(node_.event.key));
+      }
       if (node_.event.source.name.empty()) {
         keys.failKey("key", "has a meaning only with name");
       } else if (keys.has("window")) {

@@ -39,14 +39,16 @@ std::vector<std::string> CalendarCommands::unreadFollowers() const {
   return keys;
 }
 
-std::vector<LiveFlow*> CalendarCommands::followersOf(const std::string& key) {
-  std::vector<LiveFlow*> followers;
+CalendarCommands::Followers CalendarCommands::followersOf(const std::set<std::string>& keys) {
+  Followers followers;
+  for (const std::string& key : keys) followers[key];
   for (auto& [flow_key, flow] : flows_.flows) {
     if (flow.record.deleted) continue;
     if (flow.newest == nullptr && !flow.names_calendar) continue;
     const auto version = flows_.newestOf(flow);
     if (version == nullptr || !version->spec.schedule) continue;
-    if (nameKey(version->spec.schedule->calendar) == key) followers.push_back(&flow);
+    const auto followed = followers.find(nameKey(version->spec.schedule->calendar));
+    if (followed != followers.end()) followed->second.push_back(&flow);
   }
   return followers;
 }
@@ -57,7 +59,13 @@ void CalendarCommands::apply(std::vector<CalendarDefinition> definitions,
   Operation operation;
   api::CalendarsApplied all;
   std::vector<Audit> audits;
-  size_t created = 0;
+  // One look at all flows, of which there may be very many, for all calendars.
+  std::set<std::string> keys;
+  for (const CalendarDefinition& definition : definitions) {
+    keys.insert(nameKey(definition.parsed.calendar->name));
+  }
+  const Followers followers = followersOf(keys);
+  size_t kept = flows_.calendars.all().size();
   for (const CalendarDefinition& definition : definitions) {
     const api::CalendarApply& request = definition.request;
     const std::string& name = definition.parsed.calendar->name;
@@ -68,7 +76,7 @@ void CalendarCommands::apply(std::vector<CalendarDefinition> definitions,
     if (before != nullptr && !before->record.deleted) {
       audit.setBefore({{"version", before->record.version}});
     }
-    auto applied = judge(definition, created);
+    auto applied = judge(definition, followers, kept);
     if (!applied.ok()) {
       Error error = applied.error();
       if (!request.file.empty()) error = std::move(error).withContext(request.file);
@@ -77,11 +85,11 @@ void CalendarCommands::apply(std::vector<CalendarDefinition> definitions,
       return context_.writer.submit(std::move(operation));
     }
     audit.setAfter({{"version", applied->calendar.record.version}});
-    created += applied->created ? 1 : 0;
+    kept += applied->created ? 1 : 0;
     all.calendars.push_back(std::move(*applied));
   }
   for (size_t i = 0; i < definitions.size(); ++i) {
-    store(operation, std::move(definitions[i]), all.calendars[i]);
+    store(operation, std::move(definitions[i]), followers, all.calendars[i]);
     audits[i].putInto(operation, {});
   }
   operation.then([done, all = std::move(all)] { done(all); });
@@ -89,7 +97,7 @@ void CalendarCommands::apply(std::vector<CalendarDefinition> definitions,
 }
 
 Result<api::CalendarApplied> CalendarCommands::judge(const CalendarDefinition& definition,
-                                                     size_t created) {
+                                                     const Followers& followers, size_t kept) {
   const api::CalendarApply& request = definition.request;
   const flow::CalendarSpec& spec = *definition.parsed.calendar;
   const auto known = flows_.calendars.find(spec.name);
@@ -107,11 +115,11 @@ Result<api::CalendarApplied> CalendarCommands::judge(const CalendarDefinition& d
                                            spec.name, newest, *request.if_version),
                  "version");
   }
-  if (!there && flows_.calendars.all().size() + created >= kCalendarsMax) {
+  if (!there && kept >= kCalendarsMax) {
     return Error::make(ErrorCode::Overloaded, "{} calendars are the most that are kept",
                        kCalendarsMax);
   }
-  applied.flows = followersOf(nameKey(spec.name)).size();
+  applied.flows = followers.at(nameKey(spec.name)).size();
   const WallTime now = context_.clock.wallNow();
   CalendarRecord record;
   if (known != nullptr) record = known->record;
@@ -129,13 +137,13 @@ Result<api::CalendarApplied> CalendarCommands::judge(const CalendarDefinition& d
 }
 
 void CalendarCommands::store(Operation& operation, CalendarDefinition definition,
-                             const api::CalendarApplied& applied) {
+                             const Followers& followers, const api::CalendarApplied& applied) {
   if (definition.request.dry_run || !applied.changed) return;
   const CalendarRecord& record = applied.calendar.record;
   flow::ParsedCalendar& parsed = definition.parsed;
   flows_.calendars.put({record, std::move(*parsed.calendar), std::move(parsed.days)});
   operation.changes.calendars.push_back(record);
-  for (LiveFlow* flow : followersOf(record.key())) {
+  for (LiveFlow* flow : followers.at(record.key())) {
     if (planner_.replan(*flow)) operation.store(flow->record);
     events_.onFlowChanged(*flow);  // Who waits for all of its instants waits for others now.
   }
@@ -161,7 +169,7 @@ Result<api::CalendarView> CalendarCommands::remove(Operation& operation, const s
     return Error::notFound("there is no calendar {}", truncateUtf8(name, 64));
   }
   CalendarRecord record = known->record;
-  const auto followers = followersOf(record.key());
+  const auto followers = followersOf({record.key()}).at(record.key());
   if (!followers.empty()) {
     std::string names;
     for (size_t i = 0; i < followers.size() && i < kFollowersShown; ++i) {

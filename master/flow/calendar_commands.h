@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "master/api/flow_ports.h"
@@ -47,11 +49,13 @@ class CalendarCommands {
 
  private:
   Status admissible() const;
-  // The flows that follow the calendar now.
-  std::vector<LiveFlow*> followersOf(const std::string& key);
-  // What storing it would do, `created` others beside it; changes nothing.
-  Result<api::CalendarApplied> judge(const CalendarDefinition& definition, size_t created);
-  void store(Operation& operation, CalendarDefinition definition,
+  // By key of the calendar: the flows that follow it now.
+  using Followers = std::unordered_map<std::string, std::vector<LiveFlow*>>;
+  Followers followersOf(const std::set<std::string>& keys);
+  // What storing it would do where `kept` are there; changes nothing.
+  Result<api::CalendarApplied> judge(const CalendarDefinition& definition,
+                                     const Followers& followers, size_t kept);
+  void store(Operation& operation, CalendarDefinition definition, const Followers& followers,
              const api::CalendarApplied& applied);
   Result<api::CalendarView> remove(Operation& operation, const std::string& name,
                                    const std::string& principal);

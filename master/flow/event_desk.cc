@@ -13,7 +13,7 @@ constexpr size_t kEndedPerTurn = 1'000;
 EventSubject subjectOf(const flow::EventWait& wait, WallTime plan_time, const TimeZone& zone) {
   EventSubject subject;
   subject.zone = zone.name();
-  if (!wait.key.empty()) {
+  if (wait.by_key) {
     subject.kind = EventSubject::Kind::Key;
     subject.source = wait.source.name;
     subject.detail = wait.key;

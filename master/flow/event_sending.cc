@@ -3,6 +3,7 @@
 
 #include "common/base/json.h"
 #include "common/base/log.h"
+#include "common/model/event_rules.h"
 #include "common/model/task_rules.h"
 #include "flow/definition/placeholder.h"
 #include "master/flow/event_desk.h"
@@ -12,8 +13,9 @@ namespace baton::master {
 namespace {
 
 constexpr size_t kEventNameMax = 128;
-constexpr size_t kEventKeyCharsMax = 128;
 constexpr size_t kEventDataBytesMax = 64 * 1024;
+// The runs that an event begins are made with it, in one transaction.
+constexpr size_t kBegunBytesMax = 64 * 1024 * 1024;
 constexpr size_t kEventsUnderWayMax = 10'000;
 
 bool isEventName(std::string_view name) {
@@ -21,19 +23,6 @@ bool isEventName(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) {
            return c == '.' || isValidName({&c, 1});
          });
-}
-
-// Blanks at the ends are refused because some databases take them for nothing.
-bool isEventKey(std::string_view key) {
-  if (key.empty() || !isValidUtf8(key) || utf8Length(key) > kEventKeyCharsMax) return false;
-  if (key.front() == ' ' || key.back() == ' ') return false;
-  for (size_t i = 0; i < key.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(key[i]);
-    if (byte < 0x20 || byte == 0x7f) return false;
-    // U+0080 to U+009F.
-    if (byte == 0xc2 && static_cast<unsigned char>(key[i + 1]) < 0xa0) return false;
-  }
-  return true;
 }
 
 // The data become parameters and outputs, and have their names.
@@ -63,10 +52,7 @@ Status checkEvent(const api::EventSend& event) {
         .withField("name");
   }
   if (!isEventKey(event.key)) {
-    return Error::invalidArgument(
-               "key is \"{}\", expected 1 to {} printable characters without blanks at the ends",
-               truncateUtf8(event.key, 140), kEventKeyCharsMax)
-        .withField("key");
+    return Error::invalidArgument("key {}", eventKeyFault(event.key)).withField("key");
   }
   return checkEventData(event.data);
 }
@@ -81,6 +67,16 @@ void EventDesk::send(api::EventSend event, api::Callback<api::EventSent> done) {
     return done(Error::make(ErrorCode::TooLarge, "data has {} bytes as JSON, at most {} are taken",
                             bytes, kEventDataBytesMax)
                     .withField("data"));
+  }
+  const auto begins = triggered_.find(firedByEvent(event.name));
+  const size_t runs = begins == triggered_.end() ? 0 : begins->second.size();
+  if (bytes * runs > kBegunBytesMax) {
+    return done(
+        Error::make(ErrorCode::TooLarge,
+                    "data has {} bytes, and {} flows begin with this event, each with them; at "
+                    "most {} MB in all are taken",
+                    bytes, runs, kBegunBytesMax / (1024 * 1024))
+            .withField("data"));
   }
   if (const Status accepts = context_.writer.acceptance(); !accepts.ok()) {
     return done(accepts.error());

@@ -56,7 +56,7 @@ void EventDesk::begin(Operation& operation, const std::string& key, const std::s
   LiveFlow* flow = flows_.findFlow(key);
   if (flow == nullptr || !flow->record.online || flow->record.deleted) return;
   if (flows_.newestOf(*flow) == nullptr) return;
-  // checkTriggers refuses such a definition; here a circle of tasks that take no time would never
+  // findCircle refuses such a definition; here a circle of tasks that take no time would never
   // let the dispatcher go.
   if (triggersItself(key)) {
     logError("event_trigger_circle", field("flow", key), field("for", trigger_key));

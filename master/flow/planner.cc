@@ -66,7 +66,13 @@ void Planner::enter(const LiveFlow& flow) {
   if (flow.record.next_at != WallTime{}) due_.emplace(flow.record.next_at, flow.record.key());
 }
 
-void Planner::leave(const LiveFlow& flow) { due_.erase({flow.record.next_at, flow.record.key()}); }
+void Planner::leave(const LiveFlow& flow) {
+  due_.erase({flow.record.next_at, flow.record.key()});
+  counting_.erase(flow.record.key());
+}
+
+// It goes on behind what is due.
+void Planner::countLater(const LiveFlow& flow) { counting_.insert(flow.record.key()); }
 
 void Planner::plan(LiveFlow& flow) {
   FlowRecord& record = flow.record;
@@ -173,6 +179,7 @@ void Planner::noticeGap(WallTime now) {
   looked_boot_ = boot;
   const bool gap =
       std::exchange(refused_, false) || passed > 2 * kSleepMax || step > kStepTolerated;
+  if (step > kStepTolerated && !line_before_step_) line_before_step_ = Line{now - step, boot};
   // The clock may have gone back right after the last look.
   const WallTime back_to = gap ? now : now - passed;
   if (gap) {
@@ -221,10 +228,11 @@ void Planner::look() {
   read_before_ = flows_.bytes_read;
   const bool backlog_first = mutant("compensation_before_current") && !gaps_.empty();
   const bool all_begun = !backlog_first && beginDue(now);
+  if (all_begun) countOn();
   if (all_begun || backlog_first) compensate();
   const size_t pending = context_.writer.pendingOperations();
   if (!all_begun) return lookAgain(pending > kWriterFull ? kWriterWait : Micros(0));
-  if (gaps_.empty()) return arm(now);
+  if (gaps_.empty() && counting_.empty()) return arm(now);
   // What is due next waits no longer for the backlog than the backlog for the writer.
   lookAgain(pending > kWriterBusy ? kWriterWait : Micros(0));
 }
@@ -241,11 +249,19 @@ bool Planner::beginDue(WallTime now) {
   return true;
 }
 
+void Planner::countOn() {
+  const std::set<std::string> keys = counting_;
+  for (const std::string& key : keys) {
+    if (turnIsOver()) return;
+    if (LiveFlow* flow = flows_.findFlow(key)) take(*flow);
+  }
+}
+
 void Planner::take(LiveFlow& flow) {
   FlowRecord& record = flow.record;
   leave(flow);
   if (!read(flow)) return;
-  if (flow.set_back_from != WallTime{} && !countSetBack(flow)) return enter(flow);
+  if (flow.set_back_from != WallTime{} && !countSetBack(flow)) return countLater(flow);
   // What stands in the row was so by the zones and the rules of then.
   const bool recovered = !std::exchange(flow.planned, true);
   if (const WallTime next = nextOf(flow); recovered && next != record.next_at) {
@@ -298,7 +314,7 @@ void Planner::takeGap(LiveFlow& flow) {
   if (const int64_t count = countOf(flow); count > 0) {
     // All that passed counts, up to the last one that there is.
     const int64_t left = count - record.fired;
-    if (!countInstants(flow, record.last_instant, gap_end - kTick, left)) return enter(flow);
+    if (!countInstants(flow, record.last_instant, gap_end - kTick, left)) return countLater(flow);
     const LiveFlow::Counting counted = std::exchange(flow.counting, {});
     record.fired += counted.found;
     if (counted.found == left) gap_end = counted.at + kTick;

@@ -52,7 +52,8 @@ class Planner {
   void onWallClockStep();
 
   size_t planned() const { return due_.size(); }
-  size_t behind() const { return gaps_.size(); }  // Flows with missed instants to be dealt with.
+  // Flows with missed instants to be dealt with, or to be counted before.
+  size_t behind() const { return gaps_.size() + counting_.size(); }
   // For how long the oldest instant that is due has not been begun; zero: none is due.
   Micros lag() const;
   // Instants that became missed rows in this term, by reason.
@@ -70,6 +71,8 @@ class Planner {
   bool turnIsOver() const;  // Enough was read, or enough time has gone by.
   void enter(const LiveFlow& flow);
   void leave(const LiveFlow& flow);
+  void countLater(const LiveFlow& flow);
+  void countOn();
   WallTime nextOf(const LiveFlow& flow) const;  // Zero: none.
 
   // The clock went back (planner_set_back.cc).
@@ -119,6 +122,7 @@ class Planner {
 
   std::set<std::pair<WallTime, std::string>> due_;  // Next instant and key of each online flow.
   std::set<std::string> gaps_;                      // Flows with a stretch of missed instants.
+  std::set<std::string> counting_;                  // Flows whose instants are being counted.
   std::string last_compensated_;                    // They take turns.
 
   std::map<std::string, uint64_t> missed_;
@@ -134,6 +138,12 @@ class Planner {
   WallTime watched_from_{};  // Instants from here on pass under our eyes.
   WallTime looked_at_{};     // When that was last so, by both clocks.
   BootTime looked_boot_{};
+  // How the wall clock went before it was set forward, until it goes so again. None: it never was.
+  struct Line {
+    WallTime wall;
+    BootTime boot;
+  };
+  std::optional<Line> line_before_step_;
   AsyncDispatcher::TimerId timer_ = 0;
   bool posted_ = false;
 };

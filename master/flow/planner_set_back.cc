@@ -39,12 +39,21 @@ Status readAhead(dao::Reader& reader, const std::string& key, WallTime from, Fou
 }  // namespace
 
 void Planner::setBack(WallTime now) {
+  // Back to where it would be if it had never been set forward. A clock that only goes back may be
+  // the wrong one: then a flow has no instants before it went online.
+  bool corrected = false;
+  if (line_before_step_) {
+    const WallTime line =
+        line_before_step_->wall + (context_.clock.bootNow() - line_before_step_->boot);
+    corrected = now - line <= kAheadTolerated && line - now <= kAheadTolerated;
+    if (corrected) line_before_step_.reset();
+  }
   size_t flows = 0;
   WallTime ahead = flows_.dealt_until;
   for (auto& [key, flow] : flows_.flows) {
-    // What was due before it went online is none of its instants. If that is to come, it went
-    // online under the wrong clock.
-    const bool online_ahead = flow.record.online_since > now + kAheadTolerated;
+    // What was due before it went online is none of its instants, unless it went online under the
+    // clock that was ahead.
+    const bool online_ahead = corrected && flow.record.online_since > now + kAheadTolerated;
     const WallTime to = online_ahead ? now : std::max(now, flow.record.online_since);
     if (flow.record.last_instant <= to + kAheadTolerated) continue;
     ahead = std::max(ahead, flow.record.last_instant);
@@ -79,8 +88,8 @@ void Planner::setBack(LiveFlow& flow, WallTime now, WallTime to) {
   const bool follows = record.online && !record.deleted;
   leave(flow);
   if (record.online_since > to) {
-    record.online_since = to;
-    flow.recurrence.reset();  // A grid may count from there.
+    record.online_since = std::chrono::floor<Seconds>(to);  // As where a flow goes online.
+    flow.recurrence.reset();                                // A grid may count from there.
   }
   flow.set_back_from = std::max(flow.set_back_from, record.last_instant);
   record.last_instant = to;
@@ -173,7 +182,7 @@ bool Planner::skipDealtWith(LiveFlow& flow) {
   }
   if (newest < record.next_at) return false;
   if (!countInstants(flow, record.last_instant, newest, flow.newest->spec.schedule->count)) {
-    enter(flow);
+    countLater(flow);
     return true;
   }
   record.fired += std::exchange(flow.counting, {}).found;

@@ -46,11 +46,14 @@ void RunEngine::startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,
     return tasks_.done(operation, task, FailureReason::SubFlowFailed, no_room);
   }
   const TaskId id = task.state.id;
+  // What nobody has given is not handed on as an empty text: the part has a value of its own.
+  flow::ParamMap params = resolved.params;
+  std::erase_if(params, [](const auto& param) { return !param.second; });
   add(operation, {.flow = key,
                   .trigger = RunTrigger::SubFlow,
                   .trigger_key = subRunKey(task.state),
                   .plan_time = run.record.plan_time,
-                  .params = resolved.params,
+                  .params = std::move(params),
                   .priority = task.state.priority,
                   .parent_run = run.record.state.id,
                   .parent_task = id,

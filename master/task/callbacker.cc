@@ -110,8 +110,9 @@ bool Callbacker::onOutcome(Operation& operation, const LiveTask& task, TaskStatu
   record.url = task.policy->callback.url;
   record.payload = payloadOf(task, record.event);
   record.awaited = awaited;
-  // A task may end again and again without an attempt: each such end has a Delivery-Id of its own.
-  if (task.state.runner_id.empty()) record.event += kNumberFollows;
+  // A task may end again and again without an attempt, and be declared a success behind the one
+  // that it had: each such end has a Delivery-Id of its own.
+  if (task.state.runner_id.empty() || task.state.forced) record.event += kNumberFollows;
   enqueue(operation, std::move(record));
   return awaited;
 }

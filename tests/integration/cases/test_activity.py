@@ -17,6 +17,7 @@ AUDITED = {
     "submitTask": "task.submit", "submitTasks": "task.submit", "stopTask": "task.stop",
     "skipTask": "task.skip", "holdTask": "task.hold", "releaseTask": "task.release",
     "rerunTask": "task.rerun", "forceSuccessTask": "task.force-success",
+    "applyCalendars": "calendar.apply",
     "applyFlow": "flow.apply", "applyFlows": "flow.apply", "deleteFlow": "flow.delete",
     "onlineFlow": "flow.online",
     "offlineFlow": "flow.offline", "triggerFlow": "flow.trigger", "backfillFlow": "flow.backfill",

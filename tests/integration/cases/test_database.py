@@ -260,9 +260,11 @@ class OnMariadb(SharedCase):
         code, said = run_baton("cluster", "init", "--config",
                                self.system.file("master1", "config.yaml"), settings=other)
         self.assertEqual(code, 0, said)
-        self.system.sql("INSERT INTO schema_version (version, applied_at) VALUES (9, 0)", "root",
-                        "baton_newer")
-        self.start_wrongly("schema version 9", "newer baton", settings=other)
+        newer = 1 + int(self.system.sql("SELECT MAX(version) FROM schema_version", "root",
+                                        "baton_newer")[0][0])
+        self.system.sql("INSERT INTO schema_version (version, applied_at) "
+                        f"VALUES ({newer}, 0)", "root", "baton_newer")
+        self.start_wrongly(f"schema version {newer}", "newer baton", settings=other)
         self.system.sql("DELETE FROM schema_version; INSERT INTO schema_version VALUES (0, 0)",
                         "root", "baton_newer")
         self.start_wrongly("cluster init", settings=other)

@@ -28,6 +28,15 @@ TEST(JsonTest, AKeyThatStandsTwiceIsRefusedByName) {
   EXPECT_TRUE(parseJson(R"({"a":{"k":1},"b":{"k":2},"k":[{"k":3},{"k":4}]})").ok());
 }
 
+TEST(JsonTest, NothingIsHiddenBehindAZeroByte) {
+  for (const std::string& text :
+       {std::string("{}\0", 3), std::string("{\"a\":[1]\0,2]}", 13), std::string("\0{}", 3)}) {
+    const auto json = parseJson(text);
+    ASSERT_FALSE(json.ok());
+    EXPECT_NE(json.error().message().find("a zero byte"), std::string::npos);
+  }
+}
+
 TEST(JsonTest, AnErrorNamesLineAndColumn) {
   // Aim: a person finds the place.
   EXPECT_NE(messageOf("{\n  \"a\": tru\n}").find("line 2, column"), std::string::npos)

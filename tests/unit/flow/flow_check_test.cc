@@ -353,6 +353,19 @@ TEST(FlowParserTest, WhatIsNamedAndNotThereIsToldOnce) {
       << "what can't be read is not judged";
 }
 
+// A key that no event can have is refused, unless a placeholder may make another one of it.
+TEST(FlowParserTest, KeysOfEventsAreThoseThatEventsCanHave) {
+  const auto issues = [](const std::string& key) {
+    return issuesOf("flow: f\nparams: {d: x}\ntasks: {e: {event: {name: n, key: " + key + "}}}\n");
+  };
+  for (const std::string& key : {std::string("\"\""), std::string("' a'"), std::string("\"a\\tb\""),
+                                 std::string(129, 'k')}) {
+    EXPECT_NE(issues(key).find("tasks.e.event.key: is \""), std::string::npos) << key;
+  }
+  EXPECT_EQ(issues("'${d} '"), "");
+  EXPECT_EQ(issues("a b"), "");
+}
+
 // What the cluster knows must be compared: groups and calendars.
 TEST(FlowParserTest, SurroundingsAreCompared) {
   FlowSurroundings known;

@@ -104,6 +104,25 @@ TEST(IcalImportTest, OthersAreLeftOut) {
   EXPECT_EQ(dayRanges(read->holidays), std::vector<std::string>{"2026-01-06"});
 }
 
+// What can't be read of when an event is makes no other days, and takes none away, in silence.
+TEST(IcalImportTest, TimesThatCanNotBeReadAreRefused) {
+  const IcalQuestion some = years(2026, 2030);
+  const std::string day = "SUMMARY:Feast\r\nDTSTART;VALUE=DATE:20260103\r\n";
+  for (const std::string& lines :
+       {std::string("SUMMARY:Feast\r\nDTSTART;VALUE=DATE:20260230\r\n"),
+        std::string("SUMMARY:Feast\r\nDTSTART;VALUE=DATE:20261301\r\n"),
+        day + "DTEND;VALUE=DATE:20260230\r\n", day + "DTEND;VALUE=DATE:99991231\r\n",
+        day + "DURATION:3D\r\n", day + "RRULE:FREQ=YEARLI\r\n",
+        day + "RRULE:FREQ=YEARLY;INTERVAL=0\r\n", day + "RRULE:FREQ=YEARLY;X=1\r\n",
+        day + "RRULE:FREQ=YEARLY\r\nEXDATE;VALUE=DATE:20260145\r\n",
+        day + "RRULE:FREQ=YEARLY\r\nEXDATE:20270103T000000Z\r\n"}) {
+    const std::string said = holidaysOf(event(lines), some);
+    EXPECT_EQ(said.find("event \"Feast\" can't be read: "), 0U) << lines << said;
+  }
+  // What is of no meaning for the days may be broken.
+  EXPECT_EQ(holidaysOf(event(day + "LOCATION:\r\nGEO:x\r\n"), some), "2026-01-03");
+}
+
 TEST(IcalImportTest, RubbishIsRefused) {
   const IcalQuestion one = years(2026, 2027);
   EXPECT_NE(holidaysOf("", one).find("no event that lasts whole days"), std::string::npos);

@@ -43,6 +43,19 @@ class ResolveTaskTest : public testing::Test {
   PlaceholderContext context_;
 };
 
+// What placeholders made of a text may be none that the task can have: no other event is waited
+// for, and nothing runs in another folder.
+TEST_F(ResolveTaskTest, WhatPlaceholdersMakeIsChecked) {
+  for (const auto& [task, field] : {std::pair("e", "event.key"), {"t", "dir"}}) {
+    TaskNode node = *flow_.find(task);
+    (task == std::string("e") ? node.event.key : node.dir) = "${none}";
+    const auto resolved = resolveTask(node, context_);
+    ASSERT_FALSE(resolved.ok()) << task;
+    EXPECT_EQ(resolved.error().field(), field);
+    EXPECT_NE(resolved.error().message().find("is \"\", expected"), std::string::npos);
+  }
+}
+
 // Every text of a task must be resolved, outputs as they are and scripts not at all.
 TEST_F(ResolveTaskTest, ResolvesEveryText) {
   const TaskNode t = resolvedNode("t");

@@ -232,6 +232,19 @@ TEST_F(PlannerTest, WhatWentOnlineUnderAClockThatWasAheadGoesOnWithTheRightOne) 
   EXPECT_GE(count("grid", "run"), 4U);
 }
 
+TEST_F(PlannerTest, AClockThatGoesBackForAWhileBeginsNothingFromBeforeAFlowWasOnline) {
+  watchUntil("2026-03-02T02:00:30Z", Seconds(600));
+  apply(yaml("f", "cron: '* * * * *', timezone: UTC"));
+  watch(Seconds(120));
+  clock_.stepWall(-Seconds(3'600));
+  watch(Seconds(120));
+  clock_.stepWall(Seconds(3'600));
+  watch(Seconds(90));
+  const Fates seen = fates("f");
+  EXPECT_EQ(seen.begin()->first, "2026-03-02T02:01:00Z");
+  EXPECT_EQ(seen.size(), 6U) << "up to 02:06, each once, run or missed";
+}
+
 TEST_F(PlannerTest, WhatAClockThatWasAheadNeverDealtWithIsMissedAsUsual) {
   // Aim: the stretch in which it was ahead takes nothing from flows that are made in it.
   apply(yaml("old", "cron: '* * * * *', timezone: UTC, misfire: none"));

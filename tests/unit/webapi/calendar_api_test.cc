@@ -70,6 +70,9 @@ TEST_F(CalendarApiTest, CalendarsAreListedByPages) {
 }
 
 TEST_F(CalendarApiTest, AnAppliedCalendarReachesThePort) {
+  // Where nobody looks at a condition it is not taken for met.
+  expectProblem(send("DELETE", "/api/v1/calendars/de", {}, {{"If-Match", "\"v2\""}}), 400,
+                "invalid_argument", "If-Match");
   auto response = put("/api/v1/calendars/de", {{"If-Match", "\"v2\""}});
   ASSERT_EQ(response.status, 200) << response.body;
   EXPECT_EQ(response.headers.get("ETag"), "\"v3\"");
