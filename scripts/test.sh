@@ -42,25 +42,6 @@ check() {
   fi
 }
 
-# Builds beside the tests, with what they leave of the processors: drills wait most of the time, and
-# whoever of them wants a processor has it at once. A scheduling class alone is not enough where the
-# kernel divides the processors between sessions first; `nice` is how the drills' own measure of
-# load (tests/integration/cluster/load_watch.py) tells this work from theirs.
-beside=
-build_beside() {
-  mkdir -p build
-  setsid bash -c 'echo 19 2>/dev/null >/proc/self/autogroup
-                  exec env -u BATON_LONG nice -n 19 chrt --idle 0 scripts/build.sh "$@"' - "$@" >build/beside.log 2>&1 &
-  beside=$!
-}
-finish_beside() {
-  if wait "$beside"; then beside=; return 0; fi
-  beside=
-  cat build/beside.log
-  return 1
-}
-trap '[ -z "$beside" ] || kill -- "-$beside" 2>/dev/null' EXIT
-
 # Tests of one build; their number goes into the closing line.
 tests_run=0
 tests_failed=0
@@ -110,7 +91,6 @@ check "release build" scripts/build.sh release --tests
 if [ -n "$quick" ]; then
   check "unit tests" run_ctest release -L unit
 else
-  build_beside asan --tests --target sanitized_tests
   # The sanitizers see no more in a longer run: they keep to the usual counts.
   if [ -n "$long" ]; then
     BATON_SIM_RUNS=${BATON_SIM_RUNS:-50000} check "tests" run_ctest release
@@ -118,7 +98,7 @@ else
   else
     check "tests" run_ctest release
   fi
-  check "asan build" finish_beside
+  check "asan build" scripts/build.sh asan --tests --target sanitized_tests
   # The usual counts ran above; what the sanitizers see, they see in a part of them.
   BATON_SIM_RUNS=1500 check "tests under asan and ubsan" run_ctest asan -L 'unit|simulation|sanitized'
   if [ -n "$tsan" ]; then
