@@ -278,6 +278,8 @@ class SharedClusterCases(HaCase):
         done = self.c.wait_tasks(ids, 300 if long_run() else 60)
         self.assertEqual({(t["status"], t["return_code"]) for t in done.values()}, {("FAILED", 1)})
         with self.zk() as zk:
+            # The node seen before may have been that of an old session.
+            eventually(lambda: nodes <= set(zk.tree(self.root)), 15, "a node of each master")
             after = zk.tree(self.root)
         self.assertEqual(set(after), set(before))
         self.assertLess(max(len(node.data) for node in after.values()), 1024)
