@@ -203,8 +203,7 @@ int calendarApply(Surroundings& surroundings, Session& session,
   std::vector<CalendarFile> files;
   if (const int wrong = readCalendars(surroundings, session, options.files, files);
       wrong != kExitOk) {
-    session.err() << "baton: nothing was applied\n";
-    return wrong;
+    return nothingApplied(session, wrong);
   }
   Json body = {{"calendars", Json::array()}};
   for (CalendarFile& file : files) {
@@ -212,27 +211,12 @@ int calendarApply(Surroundings& surroundings, Session& session,
   }
   if (options.dry_run) body["dry_run"] = true;
   webapi::ApiRequest request;
-  request.method = "POST";
   request.target = "/api/v1/calendars/apply";
   request.body = dumpJson(body);
-  request.timeout = Millis(60'000);
-  const auto reply = session.api().call(request);
-  if (!reply.ok()) {
-    const int code = session.fail(reply.error());
-    // Otherwise the answer may have been lost, and not the request.
-    if (code == kExitUsage || code == kExitRefused) {
-      session.err() << "baton: nothing was applied\n";
-    }
-    return code;
-  }
-  const auto answer = reply->json();
-  if (!answer.ok()) return session.fail(answer.error());
-  const auto items = answer->find("items");
-  if (items == answer->end() || !items->is_array()) {
-    return session.fail(Error::internal("the master's answer has no items"));
-  }
-  for (const Json& applied : *items) printCalendarApplied(session, applied, options.dry_run);
-  if (session.format() != Format::Table) session.printObject({{"items", *items}});
+  const AppliedTogether done = applyTogether(session, std::move(request), [] { return false; });
+  if (done.code != kExitOk) return done.code;
+  for (const Json& applied : done.items) printCalendarApplied(session, applied, options.dry_run);
+  if (session.format() != Format::Table) session.printObject({{"items", done.items}});
   return kExitOk;
 }
 

@@ -5,6 +5,7 @@
 #include "cli/exit_code.h"
 #include "cli/flow_queries.h"
 #include "cli/flow_verbs.h"
+#include "cli/stored_definition.h"
 #include "common/base/random.h"
 #include "common/model/ids.h"
 
@@ -87,11 +88,6 @@ void printAllIssues(Session& session, const Json& answer, const char* member) {
   }
 }
 
-int nothingApplied(Session& session, int code) {
-  session.err() << "baton: nothing was applied\n";
-  return code;
-}
-
 }  // namespace
 
 int flowApply(Surroundings& surroundings, Session& session, const FlowApplyOptions& options) {
@@ -115,35 +111,22 @@ int flowApply(Surroundings& surroundings, Session& session, const FlowApplyOptio
   if (options.online || options.offline) body["online"] = options.online;
   if (options.dry_run) body["dry_run"] = true;
   webapi::ApiRequest request;
-  request.method = "POST";
   request.target = "/api/v1/flows/apply";
   request.body = dumpJson(body);
   request.idempotency_key = makeUuid();
-  request.timeout = Millis(60'000);
-  const auto reply = session.api().call(request);
-  if (!reply.ok() && isTold(session)) {
+  const AppliedTogether done = applyTogether(session, std::move(request), [&] {
+    if (!isTold(session)) return false;
     printAllIssues(session, session.api().problem(), "errors");
     printAllIssues(session, session.api().problem(), "warnings");
-    return nothingApplied(session, kExitUsage);
-  }
-  if (!reply.ok()) {
-    const int failed = session.fail(reply.error());
-    // Otherwise the answer may have been lost, and not the request.
-    const bool refused = failed == kExitUsage || failed == kExitRefused;
-    return refused ? nothingApplied(session, failed) : failed;
-  }
-  const auto answer = reply->json();
-  if (!answer.ok()) return session.fail(answer.error());
-  const auto items = answer->find("items");
-  if (items == answer->end() || !items->is_array()) {
-    return session.fail(Error::internal("the master's answer has no items"));
-  }
-  for (const Json& applied : *items) printAllIssues(session, applied, "warnings");
+    return true;
+  });
+  if (done.code != kExitOk) return done.code;
+  for (const Json& applied : done.items) printAllIssues(session, applied, "warnings");
   if (session.format() != Format::Table) {
-    session.printObject({{"items", *items}});
+    session.printObject({{"items", done.items}});
     return kExitOk;
   }
-  for (const Json& applied : *items) printApplied(session, applied, options.dry_run);
+  for (const Json& applied : done.items) printApplied(session, applied, options.dry_run);
   return kExitOk;
 }
 

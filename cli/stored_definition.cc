@@ -26,6 +26,32 @@ int showStored(Session& session, const std::string& target,
   return kExitOk;
 }
 
+AppliedTogether applyTogether(Session& session, webapi::ApiRequest request,
+                              const std::function<bool()>& told) {
+  request.method = "POST";
+  request.timeout = Millis(60'000);
+  const auto reply = session.api().call(request);
+  if (!reply.ok()) {
+    if (told()) return {nothingApplied(session, kExitUsage)};
+    const int failed = session.fail(reply.error());
+    // Otherwise the answer may have been lost, and not the request.
+    const bool refused = failed == kExitUsage || failed == kExitRefused;
+    return {refused ? nothingApplied(session, failed) : failed};
+  }
+  auto answer = reply->json();
+  if (!answer.ok()) return {session.fail(answer.error())};
+  const auto items = answer->find("items");
+  if (items == answer->end() || !items->is_array()) {
+    return {session.fail(Error::internal("the master's answer has no items"))};
+  }
+  return {kExitOk, std::move(*items)};
+}
+
+int nothingApplied(Session& session, int code) {
+  session.err() << "baton: nothing was applied\n";
+  return code;
+}
+
 int deleteStored(Session& session, const std::string& path, const std::string& noun,
                  const std::string& name, const std::string& consequence, bool yes) {
   if (!yes && !session.terminal()) {

@@ -13,6 +13,19 @@ namespace baton::cli {
 int showStored(Session& session, const std::string& target,
                const std::function<Facts(const Json&)>& facts);
 
+// Sends several, which are stored together or not at all; the request has everything but method and
+// timeout. `told` prints what is wrong with
+// them if the master has said it, and says whether it did. Returns the items of the answer, or with
+// an exit code nothing.
+struct AppliedTogether {
+  int code = 0;
+  Json items = {};
+};
+AppliedTogether applyTogether(Session& session, webapi::ApiRequest request,
+                              const std::function<bool()>& told);
+// Says so, and returns the code.
+int nothingApplied(Session& session, int code);
+
 // Deletes one at `path` if `yes`, or if the person at the terminal says so. `noun`: "flow"; the
 // question ends with `consequence`. Returns the exit code.
 int deleteStored(Session& session, const std::string& path, const std::string& noun,

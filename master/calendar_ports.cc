@@ -1,8 +1,7 @@
 #include "master/calendar_ports.h"
 
-#include <map>
-
 #include "master/answered_once.h"
+#include "master/definitions_together.h"
 #include "master/flow_ports.h"
 
 namespace baton::master {
@@ -34,39 +33,23 @@ void CalendarPorts::applyAll(std::vector<api::CalendarApply> requests,
   const auto term = master_.activeTerm();
   if (!term.ok()) return done(term.error());
   std::vector<CalendarDefinition> definitions;
-  std::vector<std::vector<api::DefinitionIssue>> issues;
-  std::map<std::string, std::string> seen;  // Key of the calendar: file.
-  bool wrong = false;
+  DefinitionsTogether together("calendar");
   for (api::CalendarApply& request : requests) {
     std::string file = request.file.empty() ? request.name : request.file;
     if (file.empty()) file = "calendar";
     flow::ParsedCalendar parsed = flow::parseCalendar(file, request.text);
-    auto& found = issues.emplace_back(issuesOf(parsed.issues));
-    wrong = wrong || !parsed.calendar;
-    if (!parsed.calendar) continue;
-    const std::string& name = parsed.calendar->name;
-    if (!request.name.empty() && nameKey(request.name) != nameKey(name)) {
-      return done(Error(
-          ErrorCode::InvalidArgument,
-          fmt::format("the definition is of calendar {}, the path says {}", name, request.name),
-          "calendar"));
-    }
-    const auto [it, first] = seen.emplace(nameKey(name), file);
-    if (!first) {
-      wrong = true;
-      found.push_back({file, 1, 1, "calendar",
-                       fmt::format("{} is the calendar of {} as well", name, it->second), false});
-    }
-    definitions.push_back({std::move(request), std::move(parsed)});
+    const Status taken = together.take(
+        file, request.name, parsed.calendar ? parsed.calendar->name : "", issuesOf(parsed.issues));
+    if (!taken.ok()) return done(taken.error());
+    if (parsed.calendar) definitions.push_back({std::move(request), std::move(parsed)});
   }
-  if (wrong) {
+  if (together.wrong()) {
     api::CalendarsApplied refused;
-    for (auto& found : issues) {
-      refused.errors.insert(refused.errors.end(), found.begin(), found.end());
-    }
+    refused.errors = together.allIssues();
     return done(std::move(refused));
   }
-  const auto told = [done, issues = std::move(issues)](Result<api::CalendarsApplied> applied) {
+  const auto told = [done,
+                     issues = std::move(together.issues())](Result<api::CalendarsApplied> applied) {
     for (size_t i = 0; applied.ok() && i < issues.size(); ++i) {
       applied->calendars[i].warnings = issues[i];
     }

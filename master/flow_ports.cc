@@ -4,6 +4,7 @@
 #include <map>
 
 #include "master/answered_once.h"
+#include "master/definitions_together.h"
 
 namespace baton::master {
 namespace {
@@ -61,38 +62,22 @@ void FlowPorts::applyAll(std::vector<api::FlowApply> requests,
   flow::FlowSurroundings surroundings = (*term)->flowSurroundings();
   surroundings.now = clock_.wallNow();
   std::vector<std::pair<std::string, flow::ParsedFlow>> read;  // With the name of its file.
-  std::vector<std::vector<api::DefinitionIssue>> issues;
-  std::map<std::string, std::string> seen;  // Key of the flow: file.
-  bool wrong = false;
+  DefinitionsTogether together("flow");
   for (api::FlowApply& request : requests) {
     std::string file = request.file.empty() ? request.name : request.file;
     if (file.empty()) file = "definition";
     flow::ParsedFlow parsed = flow::parseFlow(file, request.text, surroundings);
-    auto& found = issues.emplace_back(issuesOf(parsed.issues));
-    wrong = wrong || !parsed.flow;
-    if (!parsed.flow) continue;
-    const std::string& name = parsed.flow->name;
-    if (!request.name.empty() && nameKey(request.name) != nameKey(name)) {
-      return done(
-          Error(ErrorCode::InvalidArgument,
-                fmt::format("the definition is of flow {}, the path says {}", name, request.name),
-                "flow"));
-    }
-    const auto [it, first] = seen.emplace(nameKey(name), file);
-    if (!first) {
-      wrong = true;
-      found.push_back({file, 1, 1, "flow",
-                       fmt::format("{} is the flow of {} as well", name, it->second), false});
-    }
-    read.emplace_back(std::move(file), std::move(parsed));
+    const Status taken = together.take(file, request.name, parsed.flow ? parsed.flow->name : "",
+                                       issuesOf(parsed.issues));
+    if (!taken.ok()) return done(taken.error());
+    if (parsed.flow) read.emplace_back(std::move(file), std::move(parsed));
   }
-  if (wrong) {
+  if (together.wrong()) {
     api::FlowsApplied refused;
-    for (auto& found : issues) {
-      refused.errors.insert(refused.errors.end(), found.begin(), found.end());
-    }
+    refused.errors = together.allIssues();
     return done(std::move(refused));
   }
+  auto& issues = together.issues();
   // What comes with the same order is not missing.
   std::vector<flow::FlowReference> references;
   for (const auto& [file, parsed] : read) {

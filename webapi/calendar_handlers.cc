@@ -2,6 +2,7 @@
 
 #include "webapi/body_reader.h"
 #include "webapi/definition_answers.h"
+#include "webapi/definition_batch.h"
 #include "webapi/flow_json.h"
 #include "webapi/flow_requests.h"
 #include "webapi/list_cursor.h"
@@ -18,8 +19,6 @@ using master::api::CalendarsApplied;
 using master::api::CalendarView;
 
 constexpr std::string_view kCalendarCursorMark = "c-";
-constexpr size_t kBatchCalendarsMax = 1'000;
-constexpr size_t kCalendarFileCharsMax = 1'024;
 
 Json calendarToJson(const CalendarView& view, bool whole) {
   const CalendarRecord& record = view.record;
@@ -74,26 +73,9 @@ Result<std::vector<CalendarApply>> readCalendarBatch(const Call& call) {
   JsonReader reader(json);
   bool dry_run = false;
   reader.boolean("dry_run", dry_run);
-  const Json* items = reader.array("calendars");
-  if (items == nullptr && !reader.has("calendars")) reader.fail("calendars", "is missing");
-  RETURN_IF_ERROR(reader.finish());
-  if (items->empty() || items->size() > kBatchCalendarsMax) {
-    return Error(items->empty() ? ErrorCode::InvalidArgument : ErrorCode::TooLarge,
-                 fmt::format("has {} items, expected 1 to {}", items->size(), kBatchCalendarsMax),
-                 "calendars");
-  }
-  std::vector<CalendarApply> batch;
-  for (size_t i = 0; i < items->size(); ++i) {
-    CalendarApply& apply = batch.emplace_back();
-    JsonReader item((*items)[i], fmt::format("calendars[{}]", i));
-    int64_t version = 0;
-    item.string("text", apply.text)
-        .string("file", apply.file, kCalendarFileCharsMax)
-        .integer("if_version", version, 0, UINT32_MAX);
-    if (!item.has("text")) item.fail("text", "is missing; expected a calendar, YAML or JSON");
-    if (item.has("if_version")) apply.if_version = static_cast<uint32_t>(version);
-    RETURN_IF_ERROR(item.finish());
-    if (apply.file.empty()) apply.file = fmt::format("calendars[{}]", i);
+  auto batch = readDefinitions<CalendarApply>(reader, "calendars", "a calendar");
+  if (!batch.ok()) return batch;
+  for (CalendarApply& apply : *batch) {
     apply.dry_run = dry_run;
     apply.request = requesterOf(call);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "webapi/body_reader.h"
+#include "webapi/definition_batch.h"
 #include "webapi/list_cursor.h"
 #include "webapi/query_reader.h"
 #include "webapi/request_key.h"
@@ -16,8 +17,6 @@ using master::api::FlowListQuery;
 using master::api::FlowTrigger;
 
 constexpr size_t kPlanTimesMax = 10'000;
-constexpr size_t kBatchFlowsMax = 1'000;
-constexpr size_t kFileCharsMax = 1'024;
 constexpr std::string_view kFlowCursorMark = "f-";
 constexpr std::string_view kVersionCursorMark = "v-";
 
@@ -125,29 +124,14 @@ Result<FlowBatch> readFlowBatch(const Call& call) {
   FlowBatch batch;
   bool online = false;
   reader.boolean("online", online).boolean("dry_run", batch.dry_run);
-  const Json* items = reader.array("flows");
-  if (items == nullptr && !reader.has("flows")) reader.fail("flows", "is missing");
-  RETURN_IF_ERROR(reader.finish());
-  if (items->empty() || items->size() > kBatchFlowsMax) {
-    return Error(items->empty() ? ErrorCode::InvalidArgument : ErrorCode::TooLarge,
-                 fmt::format("has {} items, expected 1 to {}", items->size(), kBatchFlowsMax),
-                 "flows");
-  }
-  for (size_t i = 0; i < items->size(); ++i) {
-    FlowApply& apply = batch.flows.emplace_back();
-    JsonReader item((*items)[i], fmt::format("flows[{}]", i));
-    int64_t version = 0;
-    item.string("text", apply.text)
-        .string("file", apply.file, kFileCharsMax)
-        .integer("if_version", version, 0, UINT32_MAX);
-    if (!item.has("text")) item.fail("text", "is missing; expected a definition, YAML or JSON");
-    if (item.has("if_version")) apply.if_version = static_cast<uint32_t>(version);
-    RETURN_IF_ERROR(item.finish());
-    if (apply.file.empty()) apply.file = fmt::format("flows[{}]", i);
+  auto flows = readDefinitions<FlowApply>(reader, "flows", "a definition");
+  if (!flows.ok()) return flows.error();
+  for (FlowApply& apply : *flows) {
     if (reader.has("online")) apply.online = online;
     apply.dry_run = batch.dry_run;
     apply.request = request;
   }
+  batch.flows = std::move(*flows);
   return batch;
 }
 

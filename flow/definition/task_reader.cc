@@ -239,9 +239,8 @@ class TaskReader {
     if (keys.text("key", node_.event.key, 256)) {
       node_.event.by_key = true;
       keepAt(keys, "key", node_.event.key);
-      const bool as_written = node_.event.key.find("${") == std::string::npos &&
-                              node_.event.key.find("$[") == std::string::npos;
-      if (as_written && !isEventKey(node_.event.key)) {
+      const auto parts = parsePlaceholders(node_.event.key);
+      if (parts.ok() && isLiteral(*parts) && !isEventKey(node_.event.key)) {
         keys.refuseKey("key", eventKeyFault(node_.event.key));
       }
       if (node_.event.source.name.empty()) {

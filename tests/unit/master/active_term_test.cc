@@ -54,6 +54,15 @@ class ActiveTermTest : public testing::Test {
   static bool answered(const std::future<Status>& answer, Millis limit) {
     return answer.wait_for(limit) == std::future_status::ready;
   }
+  // Asks for something whose answer is to come, and says how it was answered.
+  template <typename Ask>
+  static Status wait(const Ask& ask) {
+    const auto promise = std::make_shared<std::promise<Status>>();
+    auto answer = promise->get_future();
+    ask([promise](const auto& result) { promise->set_value(result.status()); });
+    EXPECT_TRUE(answered(answer, kTermLimit));
+    return answer.get();
+  }
   ha::Leadership leadership() {
     ha::Leadership leadership;
     leadership.epoch = database_.epoch();
@@ -86,13 +95,6 @@ TEST_F(ActiveTermTest, OrdersAboutManyFlowsFindTheirDefinitionsRead) {
   using master::api::CalendarsApplied;
   using master::api::FlowsApplied;
   using master::api::FlowView;
-  const auto wait = [&](const auto& ask) {
-    const auto promise = std::make_shared<std::promise<Status>>();
-    auto answer = promise->get_future();
-    ask([promise](const auto& result) { promise->set_value(result.status()); });
-    EXPECT_TRUE(answered(answer, kTermLimit));
-    return answer.get();
-  };
   const auto apply = [&](master::ActiveTerm& term, const std::string& text) {
     master::api::FlowApply request;
     request.text = text;
@@ -153,13 +155,6 @@ TEST_F(ActiveTermTest, OrdersAboutManyFlowsFindTheirDefinitionsRead) {
 // Definitions that nobody has read since the takeover are asked whether they use a parameter of the
 // project, and only those that may are read.
 TEST_F(ActiveTermTest, AParameterThatUnreadFlowsUseStays) {
-  const auto wait = [&](const auto& ask) {
-    const auto promise = std::make_shared<std::promise<Status>>();
-    auto answer = promise->get_future();
-    ask([promise](const auto& result) { promise->set_value(result.status()); });
-    EXPECT_TRUE(answered(answer, kTermLimit));
-    return answer.get();
-  };
   const auto removeFrom = [&](master::ActiveTerm& term, const std::string& name) {
     return wait([&](auto done) {
       term.removeParam(name, {}, [done](const Result<ParamRecord>& removed) { done(removed); });
