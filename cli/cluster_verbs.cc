@@ -1,9 +1,12 @@
 #include "cli/cluster_verbs.h"
 
 #include "cli/exit_code.h"
+#include "cli/task_wait.h"
 
 namespace baton::cli {
 namespace {
+
+constexpr Seconds kSyncLimit{60};
 
 std::vector<Column> masterColumns() {
   return {memberColumn("NODE", "node_id"),    memberColumn("ROLE", "role"),
@@ -90,6 +93,38 @@ int clusterVerify(Session& session) {
   if (!verify.ok()) return session.fail(verify.error());
   session.printObject(*verify);
   return memberText(*verify, "differences_total") == "0" ? kExitOk : kExitFailure;
+}
+
+int clusterSync(Session& session) {
+  const auto begun = session.api().post("/api/v1/cluster/sync");
+  if (!begun.ok()) return session.fail(begun.error());
+  const int64_t ended = begun->value("epoch", int64_t{0});
+  const BootTime deadline = session.clock().bootNow() + kSyncLimit;
+  WaitPace pace;
+  while (true) {
+    const auto cluster = session.api().get("/api/v1/cluster");
+    if (!cluster.ok()) return session.fail(cluster.error());
+    const auto active = cluster->find("active");
+    const bool known = active != cluster->end() && active->is_object();
+    const int64_t epoch = cluster->value("epoch", int64_t{0});
+    if (known && epoch > ended) {
+      // It answers this when it has read everything; until then the client waits for it.
+      if (const auto open = session.api().get("/api/v1/stats"); !open.ok()) {
+        return session.fail(open.error());
+      }
+      session.printLine(fmt::format("all is read again: epoch {}, active {}", epoch,
+                                    printable(memberText(*active, "node_id"))),
+                        {{"epoch", epoch}, {"node_id", memberText(*active, "node_id")}});
+      return kExitOk;
+    }
+    if (session.clock().bootNow() >= deadline) {
+      return session.fail(Error::make(ErrorCode::DeadlineExceeded,
+                                      "nobody leads behind epoch {} within {} s; see `baton "
+                                      "cluster status`",
+                                      ended, kSyncLimit.count()));
+    }
+    session.sleep(pace.next());
+  }
 }
 
 }  // namespace baton::cli

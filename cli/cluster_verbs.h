@@ -13,5 +13,7 @@ int clusterHistory(Session& session, const std::string& limit);
 int clusterStats(Session& session);
 // Exit code 1 when memory and database differ.
 int clusterVerify(Session& session);
+// Has the active master read everything again, and returns when whoever leads then has done so.
+int clusterSync(Session& session);
 
 }  // namespace baton::cli

@@ -167,6 +167,8 @@ void addClusterCommands(CLI::App& app, CommandTree& tree, const Programs& progra
   addPlain(*cluster, tree, "verify",
            "Compare the active master's memory with the database (exit code 1: they differ)",
            clusterVerify);
+  addPlain(*cluster, tree, "sync",
+           "Have the database read again, definitions and all, by whoever leads then", clusterSync);
   addClusterLimitCommands(*cluster, tree);
   CLI::App* history = cluster->add_subcommand("history", "List takeovers with their phase times");
   auto limit = std::make_shared<std::string>();

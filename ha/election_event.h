@@ -50,12 +50,15 @@ struct ServiceFailed {
   std::string why;
   bool give_up_lock;
 };
+struct HandOverAsked {
+  std::string why;
+};
 
-using Event =
-    std::variant<StartRequested, StopRequested, Tick, SessionUp, SessionDown, SessionExpired,
-                 SessionRefused, SessionFailed, JoinReply, ViewReply, AcquireReply, RenewReply,
-                 ReleaseReply, MembersReply, ViewChanged, MembersChanged, ProbeReply, BumpReply,
-                 PromoteReply, DrainReply, DemoteReply, TimeJumped, EpochDoubted, ServiceFailed>;
+using Event = std::variant<StartRequested, StopRequested, Tick, SessionUp, SessionDown,
+                           SessionExpired, SessionRefused, SessionFailed, JoinReply, ViewReply,
+                           AcquireReply, RenewReply, ReleaseReply, MembersReply, ViewChanged,
+                           MembersChanged, ProbeReply, BumpReply, PromoteReply, DrainReply,
+                           DemoteReply, TimeJumped, EpochDoubted, ServiceFailed, HandOverAsked>;
 
 // What a step asks for. Requests are answered by the event of the same name and id.
 struct OpenSession {

@@ -173,6 +173,16 @@ void ElectionStepper::on(const ServiceFailed& event) {
   s_.rejoin_hold_off = event.give_up_lock ? kGiveUpHoldOff : Millis(0);
 }
 
+void ElectionStepper::on(const HandOverAsked& event) {
+  if (s_.phase != FailoverState::Active) return;
+  drain(event.why);
+}
+
+void ElectionStepper::drain(const std::string& why) {
+  enter(FailoverState::Draining, why);
+  emit(StartDrain{ask(RequestKind::Drain)});
+}
+
 // Nothing acts until a read of the epoch row that starts from now on has shown it as ours.
 void ElectionStepper::freeze(const std::string& why) {
   if (s_.phase != FailoverState::Frozen) {
@@ -223,7 +233,7 @@ void ElectionStepper::demote(const std::string& why, bool release, AfterDemote a
 
 void ElectionStepper::on(const DrainReply& event) {
   if (!answered(RequestKind::Drain, event.id)) return;
-  demote(s_.reason, true, AfterDemote::Stop);
+  demote(s_.reason, true, AfterDemote::Rejoin);  // Of a stop: demote() knows.
 }
 
 void ElectionStepper::on(const DemoteReply& event) {

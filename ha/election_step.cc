@@ -71,9 +71,7 @@ void ElectionStepper::on(const StopRequested&) {
   switch (s_.phase) {
     case FailoverState::Active:
     case FailoverState::ActiveIsolated:
-      enter(FailoverState::Draining, "stop");
-      emit(StartDrain{ask(RequestKind::Drain)});
-      return;
+      return drain("stop");
     case FailoverState::Frozen:
     case FailoverState::Promoting:
       return demote("stop", true, AfterDemote::Stop);

@@ -88,6 +88,7 @@ class ElectionStepper {
   void on(const TimeJumped& event);
   void on(const EpochDoubted& event);
   void on(const ServiceFailed& event);
+  void on(const HandOverAsked& event);
   void enterPromoting(uint64_t epoch, const std::string& how);
   void promoteView();
   void startBump();
@@ -97,6 +98,7 @@ class ElectionStepper {
   void becomeActive();
   void resumeRole();
   void doubtRole(const std::string& why);
+  void drain(const std::string& why);
   void freeze(const std::string& why);
   void loseRole(const std::string& why);
   void demote(const std::string& why, bool release, AfterDemote after);

@@ -86,6 +86,10 @@ class Failover {
   // The service met something that only a reload can mend (reason is logged): demote; with
   // `give_up_lock` let another master have the role first.
   virtual void onServiceFailure(const std::string& why, bool give_up_lock) noexcept = 0;
+  // Somebody asked for it: the role is given up in order (what is decided becomes durable) and
+  // stood for again, so that whoever leads next has read everything anew. Only an active master
+  // does it; nothing happens in any other state. Any thread, returns at once.
+  virtual void handOver(const std::string& why) noexcept = 0;
 
   // Snapshots; any thread.
   virtual LeaderInfo leader() const = 0;

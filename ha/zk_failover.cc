@@ -124,6 +124,8 @@ void ZkFailover::onServiceFailure(const std::string& why, bool give_up_lock) noe
   post({ServiceFailed{why, give_up_lock}, suspension});
 }
 
+void ZkFailover::handOver(const std::string& why) noexcept { postEvent(HandOverAsked{why}); }
+
 uint64_t ZkFailover::suspend(const std::string& freeze_why) {
   const std::lock_guard lock(freeze_mutex_);
   ++freezes_;

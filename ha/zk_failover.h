@@ -51,6 +51,7 @@ class ZkFailover final : public Failover {
   void onFenced(uint64_t seen_epoch) noexcept override;
   void onHigherEpoch(uint64_t seen_epoch) noexcept override;
   void onServiceFailure(const std::string& why, bool give_up_lock) noexcept override;
+  void handOver(const std::string& why) noexcept override;
   LeaderInfo leader() const override;
   std::vector<MemberInfo> members() const override;
   FailoverStats stats() const override;

@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "common/base/stop_point.h"
 #include "master/live_state_sink.h"
+#include "master/state/audit.h"
 
 namespace baton::master {
 namespace {
@@ -326,6 +327,18 @@ void ActiveTerm::commandWithRow(TaskId id, api::TaskCommand command, bool force,
     });
     if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
   });
+}
+
+void ActiveTerm::recordSync(api::Request request, api::Callback<api::SyncBegun> done) {
+  const bool queued = dispatcher_.tryPost([this, request = std::move(request), done] {
+    if (const Status ready = writer_.acceptance(); !ready.ok()) return done(ready.error());
+    Operation operation;
+    Audit(request, environment_.clock.wallNow(), "cluster.sync", options_.node_id)
+        .putAlone(operation);
+    operation.then([done, epoch = epoch_.load()] { done(api::SyncBegun{epoch}); });
+    writer_.submit(std::move(operation));
+  });
+  if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
 }
 
 void ActiveTerm::freeze() {

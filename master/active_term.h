@@ -76,6 +76,8 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
               api::Callback<api::SubmitAnswer> done);
   void command(TaskId id, api::TaskCommand command, bool force, api::Request request,
                api::Callback<api::TaskView> done);
+  // Makes durable that `request` has all of this read again; whoever asked ends the term.
+  void recordSync(api::Request request, api::Callback<api::SyncBegun> done);
   void changeLimit(api::LimitChange change, api::Callback<api::LimitView> done);
   // The lowest priority that the cluster starts; none: all.
   std::optional<Priority> minPriority() const { return limits_.minPriority(); }

@@ -58,6 +58,7 @@ class MasterPorts final : public api::TaskPort,
   Result<api::StatsView> stats() override;
   Result<std::string> internals() override;
   Result<api::VerifyView> verify() override;
+  void sync(api::Request request, api::Callback<api::SyncBegun> done) override;
   std::string metrics() override;
 
   Result<std::vector<OutboxRecord>> dead(uint64_t before, uint32_t limit) override;

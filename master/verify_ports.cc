@@ -1,8 +1,10 @@
-// Compares what the active master holds in memory with the database.
+// Compares what the active master holds in memory with the database, and has it read anew.
 #include <map>
 #include <unordered_map>
 
+#include "master/answered_once.h"
 #include "master/master_ports.h"
+#include "master/state/audit.h"
 
 namespace baton::master {
 namespace {
@@ -81,6 +83,25 @@ Result<api::VerifyView> MasterPorts::verify() {
   RETURN_IF_ERROR(verifyTasks(*term, view));
   RETURN_IF_ERROR(verifyRuns(*term, view));
   return view;
+}
+
+void MasterPorts::sync(api::Request request, api::Callback<api::SyncBegun> done) {
+  done = answeredOnce<api::SyncBegun>(std::move(done));
+  const auto term = activeTerm();
+  if (!term.ok()) return done(term.error());
+  ha::Failover* const failover = failover_.load();
+  if (const auto state = failover->stats().state; state != ha::FailoverState::Active) {
+    return done(Error::make(ErrorCode::Conflict,
+                            "this master is {}: nobody could take the role that it would give up",
+                            ha::toString(state)));
+  }
+  const std::string why = doneBy("sync was asked for", request);
+  (*term)->recordSync(std::move(request),
+                      [done = std::move(done), failover, why](Result<api::SyncBegun> begun) {
+                        const bool ok = begun.ok();
+                        done(std::move(begun));
+                        if (ok) failover->handOver(why);
+                      });
 }
 
 Status MasterPorts::verifyTasks(ActiveTerm& term, api::VerifyView& view) {

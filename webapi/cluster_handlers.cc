@@ -55,6 +55,7 @@ void ClusterHandlers::bindTo(Router& router) {
               [this](const Call& call) { call.replyJson(clusterToJson(cluster_.cluster())); });
   router.bind("getHistory", [this](const Call& call) { history(call); });
   router.bind("verify", [this](const Call& call) { verify(call); });
+  router.bind("sync", [this](const Call& call) { sync(call); });
   router.bind("getStats", [this](const Call& call) { stats(call); });
   router.bind("getInternals", [this](const Call& call) { internals(call); });
   router.bind("listDeadCallbacks", [this](const Call& call) { deadCallbacks(call); });
@@ -88,6 +89,16 @@ void ClusterHandlers::verify(const Call& call) {
   const auto view = cluster_.verify();
   if (!view.ok()) return call.fail(view.error());
   call.replyJson(verifyToJson(*view));
+}
+
+void ClusterHandlers::sync(const Call& call) {
+  if (const Status read = readEmptyBody(call.request()); !read.ok()) {
+    return call.fail(read.error());
+  }
+  cluster_.sync(requesterOf(call), [call](Result<master::api::SyncBegun> begun) {
+    if (!begun.ok()) return call.fail(begun.error());
+    call.replyJson(syncToJson(*begun));
+  });
 }
 
 void ClusterHandlers::stats(const Call& call) {

@@ -21,6 +21,7 @@ class ClusterHandlers {
  private:
   void history(const Call& call);
   void verify(const Call& call);
+  void sync(const Call& call);
   void stats(const Call& call);
   void internals(const Call& call);
   void deadCallbacks(const Call& call);

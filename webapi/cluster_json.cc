@@ -174,6 +174,8 @@ Json verifyToJson(const master::api::VerifyView& verify) {
           {"differences_total", verify.differences_total}};
 }
 
+Json syncToJson(const master::api::SyncBegun& sync) { return {{"epoch", sync.epoch}}; }
+
 Json deadCallbackToJson(const OutboxRecord& record) {
   const bool of_run = record.event.starts_with("run_");
   const std::string subject = std::to_string(record.task_id);

@@ -14,6 +14,7 @@ Json hostPolicyToJson(const master::api::HostPolicy& policy);
 Json clusterToJson(const master::api::ClusterView& cluster);
 Json takeoverToJson(const master::api::TakeoverView& takeover);
 Json statsToJson(const master::api::StatsView& stats);
+Json syncToJson(const master::api::SyncBegun& sync);
 Json verifyToJson(const master::api::VerifyView& verify);
 // Without payload; the address without user info and query, which may carry secrets.
 Json deadCallbackToJson(const OutboxRecord& record);

@@ -246,6 +246,9 @@ constexpr std::string_view kClusterSchemas = R"json({
   "tasks_compared": {"type": "integer"}, "runs_compared": {"type": "integer"},
   "differences": {"type": "array", "maxItems": 100, "items": {"type": "string"}},
   "differences_total": {"type": "integer"}}},
+"Sync": {"type": "object", "properties": {
+  "epoch": {"type": "integer",
+    "description": "Of the term that ends for it: from a higher one on everything has been read again."}}},
 "GroupRow": {"type": "object", "additionalProperties": false, "properties": {
   "limit": {"type": ["integer", "null"], "minimum": 0, "description": "Units of weight; 0: nothing runs; null: unlimited."},
   "window": {"type": ["string", "null"], "examples": ["22:00-06:00"],

@@ -35,6 +35,7 @@ inline constexpr auto kAuditActions = std::to_array<std::string_view>(
      "flow.online", "flow.offline",       "flow.delete",       "flow.trigger",    "flow.backfill",
      "missed.run",  "event.send",         "calendar.apply",    "calendar.delete", "callback.resend",
      "host.drain",  "host.exclude",       "host.include",      "host.label",      "host.unregister",
-     "host.policy", "limit.set",          "limit.remove",      "param.set",       "param.delete"});
+     "host.policy", "limit.set",          "limit.remove",      "param.set",       "param.delete",
+     "cluster.sync"});
 
 }  // namespace baton

@@ -57,18 +57,24 @@ void LocalFailover::stop() noexcept {
 
 void LocalFailover::run(const std::stop_token& stop) {
   size_t failures = 0;
+  const auto holdOffBehind = [&](const std::string& failure) {
+    if (stop.stop_requested()) return;
+    setState(FailoverState::Standby, failure);
+    holdOff(stop, kLocalHoldOffs[std::min(failures++, kLocalHoldOffs.size() - 1)]);
+  };
   while (!stop.stop_requested()) {
-    const Status taken = takeRole(stop);
-    if (!taken.ok()) {
-      if (stop.stop_requested()) break;
+    if (const Status taken = takeRole(stop); !taken.ok()) {
       logWarn("ha_local_promotion_failed", field("error", taken.text()));
-      setState(FailoverState::Standby, taken.text());
-      holdOff(stop, kLocalHoldOffs[std::min(failures++, kLocalHoldOffs.size() - 1)]);
+      holdOffBehind(taken.text());
       continue;
     }
-    failures = 0;
-    const std::string why = holdRole(stop);
-    endRole(why, stop.stop_requested());
+    const RoleEnd end = holdRole(stop);
+    endRole(end);
+    if (end.failed_again) {
+      holdOffBehind(end.why);
+    } else {
+      failures = 0;
+    }
   }
   setState(FailoverState::Stopped, {});
 }
@@ -123,7 +129,7 @@ Status LocalFailover::takeRole(const std::stop_token& stop) {
   RETURN_IF_ERROR(service_->promote(leadership_, stop));
   const Status stored = rows->setState(leadership_.epoch, dao::EpochState::Active);
   if (!stored.ok() && stored.error().code() == ErrorCode::Fenced) {
-    endRole(stored.text(), false);
+    endRole({.why = stored.text()});
     return stored;
   }
   {
@@ -140,7 +146,7 @@ Status LocalFailover::takeRole(const std::stop_token& stop) {
   return {};
 }
 
-std::string LocalFailover::holdRole(const std::stop_token& stop) {
+LocalFailover::RoleEnd LocalFailover::holdRole(const std::stop_token& stop) {
   bool frozen = false;
   while (!stop.stop_requested()) {
     Requests requests;
@@ -150,7 +156,10 @@ std::string LocalFailover::holdRole(const std::stop_token& stop) {
       requests = std::exchange(requests_, {});
       suspension = suspension_;
     }
-    if (requests.reload) return *requests.reload;
+    if (requests.reload) {
+      return {.why = *requests.reload, .failed_again = requests.failed_again};
+    }
+    if (requests.hand_over && !frozen) return {.why = *requests.hand_over, .in_order = true};
     if (requests.verify && !frozen) {
       frozen = true;
       setState(FailoverState::Frozen, {});
@@ -158,18 +167,20 @@ std::string LocalFailover::holdRole(const std::stop_token& stop) {
     const Result<dao::EpochRow> row = store_->read();
     if (row.ok()) {
       if (row->epoch != leadership_.epoch || row->incarnation != incarnation_) {
-        return fmt::format("the epoch row says epoch {} of {}", row->epoch, row->node_id);
+        return {.why = fmt::format("the epoch row says epoch {} of {}", row->epoch, row->node_id)};
       }
       if (frozen) {
         frozen = false;
         seen_suspension_ = suspension;
-        if (!resumeUnless(suspension)) return "the service cannot go on with what it knows";
+        if (!resumeUnless(suspension)) {
+          return {.why = "the service cannot go on with what it knows"};
+        }
         setState(FailoverState::Active, {});
       }
     }
     waitFor(stop, kLocalPollPeriod);
   }
-  return "stop";
+  return {.why = "stop", .in_order = true};
 }
 
 // Of what took the permission away since `suspension` the next turn knows. False: the service
@@ -179,19 +190,19 @@ bool LocalFailover::resumeUnless(uint64_t suspension) {
   return suspension_ != suspension || service_->resume(leadership_);
 }
 
-void LocalFailover::endRole(const std::string& why, bool in_order) {
-  suspend(why);
-  setState(in_order ? FailoverState::Draining : FailoverState::Demoting, {});
+void LocalFailover::endRole(const RoleEnd& end) {
+  suspend(end.why);
+  setState(end.in_order ? FailoverState::Draining : FailoverState::Demoting, {});
   const BootTime now = clock_.bootNow();
   hard_limit_us_ = toMicros(now + kLocalDrainLimit + kLocalDemoteLimit + Millis(100));
-  if (in_order && !service_->drain(now + kLocalDrainLimit)) {
+  if (end.in_order && !service_->drain(now + kLocalDrainLimit)) {
     logWarn("drain_incomplete", field("limit_ms", kLocalDrainLimit.count()));
   }
   setState(FailoverState::Demoting, {});
-  service_->demote(why, clock_.bootNow() + kLocalDemoteLimit);
+  service_->demote(end.why, clock_.bootNow() + kLocalDemoteLimit);
   hard_limit_us_ = toMicros(kNever);
-  logInfo("ha_local_demoted", field("epoch", leadership_.epoch), field("why", why));
-  if (in_order) {
+  logInfo("ha_local_demoted", field("epoch", leadership_.epoch), field("why", end.why));
+  if (end.in_order) {
     const Status status = store_->setState(leadership_.epoch, dao::EpochState::Released);
     if (!status.ok()) logWarn("release_not_stored", field("error", status.text()));
   }
@@ -221,7 +232,8 @@ void LocalFailover::suspend(const std::string& why) {
 
 void LocalFailover::waitFor(const std::stop_token& stop, Millis time) {
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, stop, time, [this] { return requests_.verify || requests_.reload; });
+  wake_.wait_for(lock, stop, time,
+                 [this] { return requests_.verify || requests_.reload || requests_.hand_over; });
 }
 
 void LocalFailover::onFenced(uint64_t seen_epoch) noexcept {
@@ -234,11 +246,19 @@ void LocalFailover::onHigherEpoch(uint64_t seen_epoch) noexcept {
   }
 }
 
-// There is no other master to give the lock to, so both kinds mean: reload under a new epoch.
-void LocalFailover::onServiceFailure(const std::string& why, bool) noexcept {
+// There is no other master to give the lock to, so both kinds mean: reload under a new epoch, but
+// where another one should try, this one tries later.
+void LocalFailover::onServiceFailure(const std::string& why, bool give_up_lock) noexcept {
   suspend(why);
   const std::lock_guard lock(mutex_);
   requests_.reload = why;
+  requests_.failed_again = give_up_lock;
+  wake_.notify_all();
+}
+
+void LocalFailover::handOver(const std::string& why) noexcept {
+  const std::lock_guard lock(mutex_);
+  requests_.hand_over = why;
   wake_.notify_all();
 }
 

@@ -38,6 +38,7 @@ class LocalFailover final : public Failover {
   void onFenced(uint64_t seen_epoch) noexcept override;
   void onHigherEpoch(uint64_t seen_epoch) noexcept override;
   void onServiceFailure(const std::string& why, bool give_up_lock) noexcept override;
+  void handOver(const std::string& why) noexcept override;
   LeaderInfo leader() const override;
   std::vector<MemberInfo> members() const override;
   FailoverStats stats() const override;
@@ -47,15 +48,22 @@ class LocalFailover final : public Failover {
   struct Requests {
     bool verify = false;
     std::optional<std::string> reload;
+    bool failed_again = false;
+    std::optional<std::string> hand_over;  // The same in order.
   };
 
   void run(const std::stop_token& stop);
   // Bumps and promotes. Errors leave nothing running.
   Status takeRole(const std::stop_token& stop);
-  // Returns when the role is to be given up, with the reason.
-  std::string holdRole(const std::stop_token& stop);
+  struct RoleEnd {
+    std::string why;
+    bool in_order = false;      // What is decided is made durable first.
+    bool failed_again = false;  // Not for the first time, so that it is not taken again at once.
+  };
+  // Returns when the role is to be given up.
+  RoleEnd holdRole(const std::stop_token& stop);
   bool resumeUnless(uint64_t suspension);
-  void endRole(const std::string& why, bool in_order);
+  void endRole(const RoleEnd& end);
   void setState(FailoverState state, const std::string& alarm);
   void suspend(const std::string& why);
   Result<dao::EpochStore*> store();

@@ -176,6 +176,11 @@ struct VerifyView {
   uint64_t runs_compared = 0;
 };
 
+// All that is held in memory is read again: the term of `epoch` ends for it.
+struct SyncBegun {
+  Epoch epoch = 0;
+};
+
 class ClusterPort {
  public:
   virtual ~ClusterPort() = default;
@@ -186,6 +191,9 @@ class ClusterPort {
   virtual Result<StatsView> stats() = 0;
   virtual Result<std::string> internals() = 0;  // JSON text.
   virtual Result<VerifyView> verify() = 0;
+  // Answered when the order is durable, before the term ends. Errors: Conflict (the role can't be
+  // given up, or nobody could take it).
+  virtual void sync(Request request, Callback<SyncBegun> done) = 0;
   virtual std::string metrics() = 0;  // Prometheus text, any role.
 };
 

@@ -33,6 +33,8 @@ class Audit {
   // there is no row (the order named nothing that is there, or was never decided on), nor of what
   // changes nothing, such as the repetition of an order whose answer was lost.
   void putInto(Operation& operation, const Status& outcome) const;
+  // Of an order that is carried out behind its row, and writes no other.
+  void putAlone(Operation& operation) const { operation.changes.audit.push_back(row_); }
 
  private:
   Audit() = default;

@@ -3,6 +3,7 @@
 import http.client
 import json
 import signal
+import sqlite3
 import subprocess
 import threading
 import unittest
@@ -30,7 +31,7 @@ AUDITED = {
     "labelHost": "host.label", "unregisterHost": "host.unregister", "setHostPolicy": "host.policy",
     "putGroup": "limit.set", "deleteGroup": "limit.remove", "putLimit": "limit.set",
     "deleteLimit": "limit.remove", "setClusterLimit": "limit.set", "degrade": "limit.set",
-    "resendCallback": "callback.resend",
+    "resendCallback": "callback.resend", "sync": "cluster.sync",
     "heartbeat": None, "verify": None, "validateFlow": None,
 }
 SECRET = "hush-5521"
@@ -144,7 +145,8 @@ class Audit(SharedCase):
         self.steer(done)
         # A missed instant needs a schedule that was not served, and a callback that is sent again one
         # that was given up; the unit tests have them.
-        self.assertEqual(seen | {"missed.run", "callback.resend"}, set(AUDITED.values()) - {None})
+        self.assertEqual(seen | {"missed.run", "callback.resend", "cluster.sync"},
+                         set(AUDITED.values()) - {None})
         self.assertNotIn(SECRET, json.dumps(self.rows()))
 
     def steer(self, done):
@@ -170,6 +172,26 @@ class Audit(SharedCase):
         _, row = done("PUT", "/api/v1/params/p", {"value": SECRET}, "param.set")
         self.assertEqual((row["before"], row["after"]), (None, {"version": 1}))
         done("DELETE", "/api/v1/params/p", None, "param.delete")
+
+    def test_sync_reads_again_what_somebody_changed_by_hand(self):
+        self.order("PUT", "/api/v1/groups/restored", {"limit": 2})
+        task = self.system.submit(sh("sleep 30"))
+        self.system.wait_status(task, "RUNNING")
+        rows = sqlite3.connect(self.system.file("data", "baton.db"), timeout=20)
+        with rows:
+            rows.execute("UPDATE run_limit SET max_units = 7 WHERE name = 'restored'")
+        rows.close()
+        self.assertEqual(self.rest.get("/api/v1/groups/restored")["limit"], 2)
+        env = {"BATON_MASTERS": self.rest.addresses[0], "BATON_TOKEN": self.system.token}
+        code, out = run_baton("cluster", "sync", env=env)
+        self.assertEqual(code, 0, out)
+        self.assertRegex(out, r"^all is read again: epoch \d+, active ")
+        self.assertEqual(self.rest.get("/api/v1/groups/restored")["limit"], 7)
+        self.assertEqual(self.rest.task(task)["attempt"], 1)
+        self.rest.act(task, "stop")
+        self.assertEqual(self.system.wait_task(task)["status"], "TERMINATED")
+        row = self.rows(action="cluster.sync")[0]
+        self.assertEqual((row["principal"], row["object"]), ("client", "standalone"))
 
     def test_refusals_by_state_are_kept_and_other_errors_are_not(self):
         task = self.run_task(sh("true"))

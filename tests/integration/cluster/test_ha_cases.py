@@ -266,6 +266,18 @@ class SharedClusterCases(HaCase):
         self.assertEqual(self.c.epoch(), epoch)
         self.finish(tasks)
 
+    def test_sync_hands_the_role_over_and_touches_no_run(self):
+        # Aim: everything is read again at once by whoever leads then, in order, over real ZooKeeper.
+        tasks = self.start_tasks(4)
+        epoch = self.c.epoch()
+        began = time.monotonic()
+        self.assertEqual(self.c.post("/api/v1/cluster/sync"), {"epoch": epoch})
+        eventually(lambda: self.c.epoch() > epoch and self.c.active(), 10, "the next term")
+        self.say(f"the next term leads {time.monotonic() - began:.2f} s behind the order")
+        self.assertEqual(self.c.epoch(), epoch + 1)
+        self.c.wait_standby(15)  # Whoever gave the role up stands by, or has it again.
+        self.finish(tasks)
+
     def test_bug_093_attempts_leave_nothing_in_zookeeper(self):
         # Aim: what lies in ZooKeeper depends on the number of masters, not of attempts.
         with self.zk() as zk:

@@ -67,6 +67,19 @@ TEST(ClusterVerbsTest, VerifyFailsOnDifferences) {
   EXPECT_EQ(cluster.run({"cluster", "verify"}), kExitFailure);
 }
 
+// Sync returns when a later term than the one that it ended is open.
+TEST(ClusterVerbsTest, SyncWaitsForTheNextTerm) {
+  FakeCluster cluster;
+  cluster.on("POST /api/v1/cluster/sync", R"({"epoch":3})");
+  cluster.on("GET /api/v1/cluster", R"({"epoch":4,"active":{"node_id":"m2"}})");
+  cluster.on("GET /api/v1/stats", "{}");
+  EXPECT_EQ(cluster.run({"cluster", "sync"}), 0);
+  EXPECT_EQ(cluster.out.str(), "all is read again: epoch 4, active m2\n");
+  cluster.on("GET /api/v1/cluster", R"({"epoch":3,"active":{"node_id":"m1"}})");
+  EXPECT_EQ(cluster.run({"cluster", "sync"}), kExitFailure);
+  EXPECT_NE(cluster.err.str().find("epoch 3"), std::string::npos);
+}
+
 // The version must be one line, or its parts.
 TEST(CommandLineTest, VersionHasParts) {
   FakeCluster cluster;

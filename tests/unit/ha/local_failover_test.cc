@@ -149,5 +149,32 @@ TEST_F(LocalFailoverTest, ServiceFailureReloads) {
   EXPECT_EQ(service_.promotes(), 2);
 }
 
+// What fails term after term does so at a bearable rate.
+TEST_F(LocalFailoverTest, RepeatedFailureHoldsOff) {
+  const auto failover = make();
+  ASSERT_TRUE(failover->start(service_).ok());
+  ASSERT_TRUE(table_.await([&] { return active(*failover); }, kLimit));
+  const BootTime failed_at = clock_.bootNow();
+  failover->onServiceFailure("a row was refused", true);
+  ASSERT_TRUE(
+      table_.await([&] { return active(*failover) && failover->permission().epoch == 2; }, kLimit));
+  EXPECT_GE(clock_.bootNow() - failed_at, Millis(2000));
+  EXPECT_TRUE(failover->stats().alarm.empty());
+}
+
+// Asked for, the role is given up in order and taken anew.
+TEST_F(LocalFailoverTest, HandOverDrainsAndReloads) {
+  const auto failover = make();
+  failover->handOver("nobody leads yet");
+  ASSERT_TRUE(failover->start(service_).ok());
+  ASSERT_TRUE(table_.await([&] { return active(*failover); }, kLimit));
+  EXPECT_EQ(failover->permission().epoch, 1U);
+  failover->handOver("test");
+  ASSERT_TRUE(
+      table_.await([&] { return active(*failover) && failover->permission().epoch == 2; }, kLimit));
+  EXPECT_EQ(service_.drains(), 1);
+  EXPECT_EQ(service_.promotes(), 2);
+}
+
 }  // namespace
 }  // namespace baton::test

@@ -24,9 +24,17 @@ class LeadingFailover final : public ha::Failover {
   void onFenced(uint64_t) noexcept override {}
   void onHigherEpoch(uint64_t) noexcept override {}
   void onServiceFailure(const std::string&, bool) noexcept override {}
+  void handOver(const std::string& why) noexcept override { hand_overs.push_back(why); }
   ha::LeaderInfo leader() const override { return {}; }
   std::vector<ha::MemberInfo> members() const override { return {}; }
-  ha::FailoverStats stats() const override { return {}; }
+  ha::FailoverStats stats() const override {
+    ha::FailoverStats stats;
+    stats.state = state;
+    return stats;
+  }
+
+  ha::FailoverState state = ha::FailoverState::Active;
+  std::vector<std::string> hand_overs;
 };
 
 class SilentWebhooks final : public master::api::WebhookPort {
@@ -125,6 +133,28 @@ TEST_F(MasterPortsTest, AnIdempotencyKeyNamesItsFirstRequestForADay) {
   const IdempotencyRecord now = database_.rows().idempotency.at({"p", "k"});
   EXPECT_EQ(now.request_hash, "two");
   EXPECT_GT(now.created_at, old.created_at);
+}
+
+// The order and its audit row are durable before the role is given up.
+TEST_F(MasterPortsTest, SyncRecordsTheOrderAndHandsOver) {
+  const auto sync = [this] {
+    std::promise<Result<master::api::SyncBegun>> answer;
+    master::api::Request request;
+    request.principal = "ann";
+    ports_.sync(request, [&](auto begun) { answer.set_value(std::move(begun)); });
+    return answer.get_future().get();
+  };
+  failover_.state = ha::FailoverState::ActiveIsolated;
+  EXPECT_EQ(sync().error().code(), ErrorCode::Conflict);
+  EXPECT_TRUE(failover_.hand_overs.empty());
+  failover_.state = ha::FailoverState::Active;
+  const auto begun = sync();
+  ASSERT_TRUE(begun.ok()) << begun.status().text();
+  EXPECT_EQ(begun->epoch, kEpoch);
+  service_.demote("end of the test", {});
+  EXPECT_EQ(failover_.hand_overs, std::vector<std::string>{"sync was asked for by ann"});
+  ASSERT_EQ(database_.rows().audit.size(), 1U);
+  EXPECT_EQ(database_.rows().audit[0].action, "cluster.sync");
 }
 
 TEST_F(MasterPortsTest, VerifyComparesEveryLiveTaskWithItsRow) {

@@ -102,7 +102,7 @@ TEST_F(AuditApiTest, WrongFiltersAreRefusedByName) {
   }
   EXPECT_EQ(jsonOf(get("/api/v1/audit?kind=tasks"))["detail"],
             "kind: \"tasks\" is not one of task, run, flow, missed, event, calendar, callback, "
-            "host, limit, param");
+            "host, limit, param, cluster");
   EXPECT_EQ(get("/api/v1/audit?kind=callback&action=callback.resend").status, 200);
   audit_.fail = Error(ErrorCode::NotActive, "");
   expectProblem(get("/api/v1/audit"), 503, "not_active");

@@ -106,6 +106,15 @@ TEST_F(ClusterApiTest, ViewsOfTheMasterAreShown) {
   expectProblem(get("/api/v1/cluster/history?limit=0"), 400, "invalid_argument", "limit");
 }
 
+// Who asks for a sync hears which term ends for it, and is known to the master.
+TEST_F(ClusterApiTest, SyncTellsWhichTermEnds) {
+  EXPECT_EQ(jsonOf(post("/api/v1/cluster/sync"))["epoch"], 3);
+  ASSERT_EQ(cluster_.syncs.size(), 1U);
+  EXPECT_EQ(cluster_.syncs[0].principal, "client");
+  expectProblem(post("/api/v1/cluster/sync", R"({"now": true})"), 400, "invalid_argument", "now");
+  EXPECT_EQ(cluster_.syncs.size(), 1U);
+}
+
 // Metrics are Prometheus text with the front's counters beside the master's.
 TEST_F(ClusterApiTest, MetricsArePrometheusText) {
   const auto response = get("/metrics");

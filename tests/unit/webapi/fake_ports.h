@@ -168,6 +168,11 @@ class FakeCluster final : public master::api::ClusterPort {
   Result<master::api::StatsView> stats() override { return stats_view; }
   Result<std::string> internals() override { return std::string(R"({"queues":{}})"); }
   Result<master::api::VerifyView> verify() override { return verify_view; }
+  void sync(master::api::Request request,
+            master::api::Callback<master::api::SyncBegun> done) override {
+    syncs.push_back(std::move(request));
+    done(master::api::SyncBegun{view.epoch});
+  }
   std::string metrics() override { return "# TYPE baton_epoch gauge\nbaton_epoch 3\n"; }
 
   bool active = true;
@@ -187,6 +192,7 @@ class FakeCluster final : public master::api::ClusterPort {
   std::vector<master::api::TakeoverView> takeovers;
   master::api::StatsView stats_view;
   master::api::VerifyView verify_view;
+  std::vector<master::api::Request> syncs;
 };
 
 class FakeCallbacks final : public master::api::CallbackPort {
