@@ -168,6 +168,8 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   const Planner& planner() const { return planner_; }
   uint64_t liveRunsOf(const std::string& flow_key) const;
   std::string whyRunWaits(RunId id) const;
+  // The run that has the place that this one waits for; 0: it waits for none.
+  RunId runAhead(RunId id) const;
   std::string internalsJson() const;
   Json flowsJson() const;  // Of runs and the planner.
   Json lanesJson() const;  // Of the queue.

@@ -150,4 +150,13 @@ std::string ActiveTerm::whyRunWaits(RunId id) const {
   return run == flows_.runs.end() ? std::string() : runs_.whyWaiting(run->second);
 }
 
+RunId ActiveTerm::runAhead(RunId id) const {
+  const auto run = flows_.runs.find(id);
+  if (run == flows_.runs.end() || run->second.record.state.status != RunStatus::Waiting) return 0;
+  const auto flow = flows_.flows.find(nameKey(run->second.record.flow));
+  if (flow == flows_.flows.end() || flow->second.running.empty()) return 0;
+  const RunId first = *flow->second.running.begin();
+  return first == id ? 0 : first;
+}
+
 }  // namespace baton::master

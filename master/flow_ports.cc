@@ -17,15 +17,6 @@ constexpr int kInstantsShown = 5;
 
 Error noFlow(const std::string& name) { return Error::notFound("there is no flow {}", name); }
 
-// What is to be said of a task beyond its status.
-std::string reasonText(const TaskState& state) {
-  std::string text(toString(state.reason));
-  if (!state.reason_text.empty()) text += (text.empty() ? "" : ": ") + state.reason_text;
-  if (state.ignored) text += " (ignored by its flow)";
-  if (state.forced) text += " (success declared by hand)";
-  return text;
-}
-
 }  // namespace
 
 std::vector<api::DefinitionIssue> issuesOf(const std::vector<flow::FlowIssue>& issues) {
@@ -277,87 +268,6 @@ Result<std::vector<api::NodeView>> FlowPorts::nodes(RunId id) {
   }
   master_.explainWaiting(*term, std::move(views));
   return nodes;
-}
-
-Result<api::Explanation> FlowPorts::explainRun(RunId id) {
-  ASSIGN_OR_RETURN(const api::RunView view, run(id));
-  const RunRecord& record = view.record;
-  const RunState& state = record.state;
-  api::Explanation out;
-  out.status = toString(state.status);
-  out.reasons.push_back(fmt::format(
-      "run {} of {} (version {}) for {}, begun by {}{}", state.id, record.flow, record.version,
-      formatRfc3339(record.plan_time), toString(record.trigger),
-      record.principal.empty() ? "" : fmt::format(", asked for by {}", record.principal)));
-  // The planner asks in nobody's name.
-  if (record.compensates) {
-    out.reasons.emplace_back(record.principal.empty()
-                                 ? "later than planned: nobody could begin it in time"
-                                 : "an instant that was missed, run by hand afterwards");
-  }
-  if (record.parent_run != 0) {
-    out.reasons.push_back(
-        fmt::format("it is task {} of run {}", record.parent_task, record.parent_run));
-  }
-  if (state.reason != RunReason::None || !state.reason_text.empty()) {
-    const std::string_view code = toString(state.reason);
-    out.reasons.push_back(fmt::format(
-        "{}{}{}", code, code.empty() || state.reason_text.empty() ? "" : ": ", state.reason_text));
-  }
-  if (state.late) {
-    out.reasons.push_back(fmt::format("it was not done at {}", formatRfc3339(state.due_at)));
-  }
-  if (!view.waiting_text.empty()) out.reasons.push_back("waits: " + view.waiting_text);
-  if (state.status == RunStatus::Waiting) return out;
-  ASSIGN_OR_RETURN(const auto all, nodes(id));
-  for (const api::NodeView& node : all) {
-    const TaskRecord& task = node.task.record;
-    const bool well = task.state.status == TaskStatus::Finished;
-    if (well && (task.state.reason != FailureReason::None || task.state.reason_text.empty()))
-      continue;
-    std::string line =
-        fmt::format("task {} (id {}) is {}", task.name, task.state.id, toString(task.state.status));
-    if (const std::string why = reasonText(task.state); !why.empty()) line += ": " + why;
-    if (!node.task.waiting_text.empty()) {
-      line +=
-          fmt::format(": waits ({}): {}", toString(node.task.waiting_for), node.task.waiting_text);
-    }
-    if (node.task.stuck) line += ": stuck, for longer than watchdog.stuck_after";
-    out.reasons.push_back(std::move(line));
-  }
-  return out;
-}
-
-Result<api::Explanation> FlowPorts::explainTask(TaskId id) {
-  ASSIGN_OR_RETURN(const api::TaskView view, master_.task(id));
-  const TaskRecord& task = view.record;
-  api::Explanation out;
-  out.status = toString(task.state.status);
-  if (task.run_id != 0) {
-    ASSIGN_OR_RETURN(const api::RunView of, run(task.run_id));
-    std::string line =
-        fmt::format("part of run {} of {} for {}, which is {}", task.run_id, of.record.flow,
-                    formatRfc3339(of.record.plan_time), toString(of.record.state.status));
-    if (!of.waiting_text.empty()) line += ": " + of.waiting_text;
-    out.reasons.push_back(std::move(line));
-  }
-  if (const std::string why = reasonText(task.state); !why.empty()) out.reasons.push_back(why);
-  if (!view.waiting_text.empty()) {
-    out.reasons.push_back(
-        fmt::format("waits ({}): {}", toString(view.waiting_for), view.waiting_text));
-  }
-  if (view.stuck) {
-    out.reasons.push_back(fmt::format("stuck: it is {} for longer than watchdog.stuck_after",
-                                      toString(task.state.status)));
-  }
-  if (hasOpenAttempt(task.state.status) && !task.state.runner_id.empty()) {
-    out.reasons.push_back(
-        fmt::format("attempt {} on runner {}", task.state.attempt, task.state.runner_id));
-  }
-  if (task.state.status == TaskStatus::Terminating) {
-    out.reasons.push_back(fmt::format("it is being stopped: {}", toString(task.state.cause)));
-  }
-  return out;
 }
 
 void FlowPorts::runMissed(std::string flow, WallTime plan_time, api::Request request,

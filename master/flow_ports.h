@@ -5,6 +5,7 @@
 
 #include "flow/definition/flow_parser.h"
 #include "master/api/flow_ports.h"
+#include "master/cause_chain.h"
 #include "master/master_ports.h"
 
 namespace baton::master {
@@ -56,6 +57,7 @@ class FlowPorts final : public api::FlowPort, public api::RunPort, public api::E
   // Why live runs wait, put into the views.
   void explainWaiting(ActiveTerm& term, std::vector<api::RunView*> views) const;
   Result<RunRecord> runRow(RunId id);
+  CauseSource causes(const std::shared_ptr<ActiveTerm>& term);
 
   Clock& clock_;
   MasterPorts& master_;

@@ -258,6 +258,23 @@ TEST_F(MasterPortsTest, AnExplanationSaysWhoEndedATask) {
             fmt::format("task a (id {}) is TERMINATED: stopped by ann", task));
 }
 
+TEST_F(MasterPortsTest, AnExplanationGoesToWhereTheWaitingBegins) {
+  apply("{flow: c, tasks: {a: {command: [x], labels: {gpu: big}}}}", false);
+  apply("{flow: p, tasks: {s: {flow: c}, z: {command: [x], needs: [s]}}}", false);
+  const RunId first = trigger("p").state.id;
+  const RunId second = trigger("p").state.id;
+  const auto nodes = flows_.nodes(first);
+  ASSERT_TRUE(nodes.ok() && nodes->size() == 2);
+  const auto sees = [](const Result<master::api::Explanation>& said) {
+    ASSERT_TRUE(said.ok()) << said.status().text();
+    EXPECT_NE(said->reasons.back().find("is QUEUED: waits (no_runner_matches)"), std::string::npos);
+  };
+  sees(flows_.explainTask((*nodes)[1].task.record.state.id));
+  sees(flows_.explainTask((*nodes)[0].task.record.state.id));
+  sees(flows_.explainRun(first));
+  sees(flows_.explainRun(second));
+}
+
 TEST_F(MasterPortsTest, RunsAndThePlannerAreInTheFigures) {
   // Aim: how many runs are where, and whether the planner keeps up, is seen in figures and metrics.
   apply("{flow: f, overlap: {policy: parallel, max_runs: 2}, tasks: {a: {command: [x]}}}", false);
