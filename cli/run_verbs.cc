@@ -104,9 +104,7 @@ int runAction(Session& session, const std::string& id, const std::string& action
   if (!body.empty()) request.body = dumpJson(body);
   // The others end in the same state when they are carried out twice; a second rerun runs again.
   request.repeatable = action != "rerun" && action != "force-success";
-  const auto reply = session.api().call(request);
-  if (!reply.ok()) return session.fail(reply.error());
-  const auto run = reply->json();
+  const auto run = session.api().order(std::move(request), runPath(id));
   if (!run.ok()) return session.fail(run.error());
   session.printLine(
       printable(fmt::format("run {} {}", memberText(*run, "id"), memberText(*run, "status"))),

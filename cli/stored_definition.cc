@@ -69,15 +69,9 @@ int deleteStored(Session& session, const std::string& path, const std::string& n
       return kExitFailure;
     }
   }
-  webapi::ApiRequest request;
-  request.method = "DELETE";
-  request.target = path;
-  // After a lost answer a repeat would say that there is none of that name.
-  request.repeatable = false;
-  const auto reply = session.api().call(request);
-  if (!reply.ok()) return session.fail(reply.error());
-  const auto deleted = reply->json();
+  auto deleted = session.api().remove(path);
   if (!deleted.ok()) return session.fail(deleted.error());
+  if (deleted->is_null()) *deleted = {{"name", name}};
   session.printLine(printable(fmt::format("{} {} deleted", noun, memberText(*deleted, "name"))),
                     *deleted);
   return kExitOk;

@@ -88,9 +88,7 @@ int taskAction(Session& session, const std::string& id, const std::string& actio
   if (force) request.body = R"({"force":true})";
   // The others end in the same state when they are carried out twice; a second rerun runs again.
   request.repeatable = action != "rerun" && action != "force-success";
-  const auto reply = session.api().call(request);
-  if (!reply.ok()) return session.fail(reply.error());
-  const auto task = reply->json();
+  const auto task = session.api().order(std::move(request), taskPath(id));
   if (!task.ok()) return session.fail(task.error());
   session.printLine(
       printable(fmt::format("task {} {}", memberText(*task, "id"), memberText(*task, "status"))),

@@ -129,6 +129,7 @@ Result<ApiReply> ApiClient::call(const ApiRequest& request) {
   const BootTime deadline = clock_.bootNow() + options_.patience;
   for (Master& master : masters_) master.last_answer.clear();
   problem_ = Json::object();
+  answer_lost_ = false;
   Status last;
   std::optional<Error> trouble;  // Of the last whole round.
   while (true) {
@@ -198,6 +199,7 @@ ApiClient::Attempt ApiClient::tryOnce(size_t index, const ApiRequest& request, M
     attempt.outcome = Attempt::Outcome::Done;
   } else if (!request.repeatable) {
     attempt.outcome = Attempt::Outcome::Done;
+    answer_lost_ = true;
     attempt.result = Error::unavailable(
         "the answer of {} was lost; whether it was carried out is not known ({})",
         masters_[index].address, response.error().message());
@@ -289,6 +291,7 @@ net::HttpRequest ApiClient::toHttp(const ApiRequest& request) const {
   if (!request.idempotency_key.empty()) {
     http.headers.add("Idempotency-Key", request.idempotency_key);
   }
+  if (!request.request_id.empty()) http.headers.add("X-Request-Id", request.request_id);
   if (!request.if_match.empty()) http.headers.add("If-Match", request.if_match);
   if (!request.if_none_match.empty()) http.headers.add("If-None-Match", request.if_none_match);
   http.body = request.body;
@@ -336,10 +339,35 @@ Result<Json> ApiClient::remove(std::string_view target) {
   ApiRequest request;
   request.method = "DELETE";
   request.target = std::string(target);
-  // Sent again it would not find what it took away.
+  // Another one of that name may be there by the time it would be sent again.
   request.repeatable = false;
-  ASSIGN_OR_RETURN(const ApiReply reply, call(request));
-  return reply.json();
+  return order(std::move(request), {});
+}
+
+Result<Json> ApiClient::order(ApiRequest request, std::string_view object) {
+  request.request_id = randomHex(16);
+  const auto reply = call(request);
+  if (reply.ok()) return reply->json();
+  const ErrorCode code = reply.error().code();
+  if (code != ErrorCode::Conflict && code != ErrorCode::NotFound && !answer_lost_) {
+    return reply.error();
+  }
+  const Json problem = problem_;
+  if (wasCarriedOut(request.request_id)) {
+    if (object.empty()) return Json(nullptr);
+    if (auto now = get(object); now.ok()) return now;
+  }
+  problem_ = problem;
+  return reply.error();
+}
+
+bool ApiClient::wasCarriedOut(const std::string& request_id) {
+  const auto rows = get("/api/v1/audit?" + queryString({{"request_id", request_id}}));
+  if (!rows.ok()) return false;
+  const auto items = rows->find("items");
+  if (items == rows->end() || !items->is_array()) return false;
+  return std::any_of(items->begin(), items->end(),
+                     [](const Json& row) { return textOf(row, "outcome") == "done"; });
 }
 
 Result<Json> ApiClient::create(std::string_view target, const Json& body,

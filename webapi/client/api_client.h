@@ -23,6 +23,7 @@ struct ApiRequest {
   std::string content_type = "application/json";
   std::string accept = "application/json";
   std::string idempotency_key;  // Sent with every repetition; empty: none.
+  std::string request_id;       // X-Request-Id, the same with every repetition; empty: none.
   std::string if_match;         // Header of that name; empty: none.
   std::string if_none_match;    // The same.
   // True if the request does no harm when it is carried out twice: then it is repeated after a
@@ -77,7 +78,13 @@ class ApiClient {
   Result<Json> get(std::string_view target);
   Result<Json> post(std::string_view target, const Json& body = nullptr);
   Result<Json> put(std::string_view target, const Json& body);
-  Result<Json> remove(std::string_view target);  // DELETE
+  Result<Json> remove(std::string_view target);  // DELETE, as order()
+  // An order about what stands at `object` (a path; empty: it is gone when the order is done). The
+  // answer to the first try may have been lost, and the repetition refused for what the first did:
+  // then the audit log says that the order was carried out, and the object as it is now is the
+  // answer (null: it is gone). Nothing is known of an order that is not repeatable, whose answer
+  // was lost and of which the log has no row.
+  Result<Json> order(ApiRequest request, std::string_view object);
   // POST that makes something: the same key (a new random one if it is empty) is sent until there
   // is an answer, so that one submission is carried out once.
   Result<Json> create(std::string_view target, const Json& body, std::string idempotency_key = {});
@@ -104,6 +111,8 @@ class ApiClient {
   Attempt judge(size_t index, const ApiRequest& request, net::HttpResponse response);
   // True if that master answers now that it leads.
   bool confirmsLead(size_t index, Micros left);
+  // Whether the audit log says that the order of this id was carried out.
+  bool wasCarriedOut(const std::string& request_id);
   void followHint(const Json& problem);
   net::HttpRequest toHttp(const ApiRequest& request) const;
   // `trouble`: what was wrong with a master that leads; absent: there was none.
@@ -117,6 +126,7 @@ class ApiClient {
   size_t current_ = 0;           // Index of the master that is asked first.
   bool hinted_ = false;          // current_ was named by a standby a moment ago.
   Json problem_ = Json::object();
+  bool answer_lost_ = false;  // Of the last call, which was not repeatable.
 };
 
 // The code that a problem document's `code` or, without one, an HTTP status stands for.

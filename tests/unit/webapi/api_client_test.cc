@@ -220,6 +220,59 @@ TEST_F(ApiClientTest, NotRepeatableIsSentOnce) {
   for (const HttpRequest& seen : standby.requests()) EXPECT_EQ(seen.method, "GET");
 }
 
+// A repetition that is refused for what the first try did was carried out, and the log knows it.
+TEST_F(ApiClientTest, LostAnswerOfAnOrderIsFoundInTheLog) {
+  std::string outcome = "done";
+  PlayedMaster master([&, posts = 0](const HttpRequest& request) mutable {
+    if (request.target.starts_with("/api/v1/audit?request_id=")) {
+      return HttpResponse::json(200, fmt::format(R"({{"items":[{{"outcome":"{}"}}]}})", outcome));
+    }
+    if (request.method == "GET") return HttpResponse::json(200, R"({"status":"TERMINATED"})");
+    if (posts++ > 0) return HttpResponse::problem(409, "conflict", "run 2 is TERMINATED");
+    HttpResponse cut = HttpResponse::json(200, "");
+    cut.source = [](size_t, net::BodyDone done) { done(Error::unavailable("cut")); };
+    return cut;
+  });
+  ApiRequest request;
+  request.method = "POST";
+  request.target = "/api/v1/runs/2/stop";
+  ApiClient api = client({master.address()});
+  const auto stopped = api.order(request, "/api/v1/runs/2");
+  ASSERT_TRUE(stopped.ok()) << stopped.error().text();
+  EXPECT_EQ((*stopped)["status"], "TERMINATED");
+  const std::string id(master.requests()[0].headers.get("X-Request-Id"));
+  EXPECT_EQ(id.size(), 32U);
+  EXPECT_EQ(master.requests()[1].headers.get("X-Request-Id"), id);
+  EXPECT_TRUE(master.requests()[2].target.ends_with(id));
+  // Refused, and not by itself.
+  outcome = "refused";
+  const auto refused = api.order(request, "/api/v1/runs/2");
+  EXPECT_EQ(refused.error().code(), ErrorCode::Conflict);
+  EXPECT_EQ(api.problem().value("code", ""), "conflict");
+}
+
+TEST_F(ApiClientTest, LostAnswerOfADeletionIsFoundInTheLog) {
+  bool logged = true;
+  PlayedMaster master([&](const HttpRequest& request) {
+    if (request.target == "/api/v1/cluster") return HttpResponse::json(200, R"({"role":"active"})");
+    if (request.method == "GET") {
+      return HttpResponse::json(200,
+                                logged ? R"({"items":[{"outcome":"done"}]})" : R"({"items":[]})");
+    }
+    HttpResponse cut = HttpResponse::json(200, "");
+    cut.source = [](size_t, net::BodyDone done) { done(Error::unavailable("cut")); };
+    return cut;
+  });
+  ApiClient api = client({master.address()});
+  const auto gone = api.remove("/api/v1/flows/f");
+  ASSERT_TRUE(gone.ok()) << gone.error().text();
+  EXPECT_TRUE(gone->is_null());
+  logged = false;
+  const auto unknown = api.remove("/api/v1/flows/f");
+  EXPECT_EQ(unknown.error().code(), ErrorCode::Unavailable);
+  EXPECT_NE(unknown.error().message().find("not known"), std::string::npos);
+}
+
 // Refusals are final: they must come back at once, with code, message and field.
 TEST_F(ApiClientTest, RefusalsAreFinal) {
   const std::pair<int, ErrorCode> refusals[] = {
