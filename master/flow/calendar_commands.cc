@@ -156,6 +156,9 @@ void CalendarCommands::remove(const std::string& name, const api::Request& reque
   if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
   Operation operation;
   Audit audit(request, context_.clock.wallNow(), "calendar.delete", name);
+  if (const auto before = flows_.calendars.find(name); before && !before->record.deleted) {
+    audit.setBefore({{"version", before->record.version}});
+  }
   auto removed = remove(operation, name, request.principal);
   audit.putInto(operation, removed.status());
   operation.then([done, removed = std::move(removed)] { done(removed); });

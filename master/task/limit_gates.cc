@@ -103,11 +103,14 @@ bool LimitGates::lookAtWindow(LimitGate& gate, WallTime now) {
   return std::exchange(gate.open, open) != open;
 }
 
-std::string LimitGates::whyNever(const LimitGate& group, int64_t weight) {
-  const auto max = group.max();
-  if (!max || weight <= *max) return {};
-  if (*max == 0) return fmt::format("group {} has a limit of 0: nothing of it runs", group.name);
-  return fmt::format("its weight is {} and group {} has a limit of {}", weight, group.name, *max);
+std::string LimitGates::whyNever(const LimitGate& gate, int64_t weight) {
+  const auto max = gate.max();
+  if (!max || (gate.kind == LimitKind::Group ? weight : 1) <= *max) return {};
+  if (*max == 0) {
+    return fmt::format("{} {} has a limit of 0: nothing of it runs", toString(gate.kind),
+                       gate.name);
+  }
+  return fmt::format("its weight is {} and group {} has a limit of {}", weight, gate.name, *max);
 }
 
 }  // namespace baton::master

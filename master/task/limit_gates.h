@@ -92,8 +92,9 @@ class LimitGates {
   // Rows about hosts, by name; a host's use is counted in HostUse.
   std::map<std::string, LimitRecord> hosts;
 
-  // Why no task of this weight can run while the group is as it is; empty if one can.
-  static std::string whyNever(const LimitGate& group, int64_t weight);
+  // Why no task of this weight can run while the gate is as it is; empty if one can. Weights count
+  // in groups.
+  static std::string whyNever(const LimitGate& gate, int64_t weight);
 
  private:
   void eraseUnused(LimitGate& gate);

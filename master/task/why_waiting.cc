@@ -118,6 +118,10 @@ TaskEngine::Waiting TaskEngine::whyQueued(QueueLook& look, LaneId id, QueuePlace
     case WaitingCode::FlowLimit:
     case WaitingCode::UserLimit:
       return because(refusal.code, [&] {
+        if (const std::string never = LimitGates::whyNever(*refusal.gate, lane.weight);
+            !never.empty()) {
+          return "can never run: " + never;
+        }
         return fmt::format("{} {}: {} tasks run, the limit is {}", toString(refusal.gate->kind),
                            refusal.gate->name, refusal.gate->in_use, *refusal.gate->max());
       });
@@ -134,6 +138,9 @@ TaskEngine::Waiting TaskEngine::whyQueued(QueueLook& look, LaneId id, QueuePlace
   for (const auto& [class_id, worker] : look.kept_back) {
     if (!live_.classes.fits(lane.signature, class_id)) continue;
     return because(WaitingCode::HostLimit, [&, kept = worker] {
+      if (*kept->use->max == 0) {
+        return fmt::format("host {} has a limit of 0: nothing runs there", kept->host);
+      }
       return fmt::format("host {}: {} tasks run, the limit is {}", kept->host, kept->use->running,
                          *kept->use->max);
     });

@@ -171,7 +171,7 @@ TEST_F(FlowControlTest, NothingIsKeptForATaskThatNobodyCanRun) {
   EXPECT_TRUE(runs(first) && runs(second));
   EXPECT_EQ(why(unmatched).code, WaitingCode::NoRunnerMatches);
   EXPECT_EQ(why(of_flow).code, WaitingCode::FlowLimit);
-  EXPECT_EQ(why(of_flow).text, "flow f: 0 tasks run, the limit is 0");
+  EXPECT_EQ(why(of_flow).text, "can never run: flow f has a limit of 0: nothing of it runs");
 }
 
 TEST_F(FlowControlTest, NothingIsKeptForATaskWhoseHostsTakeNone) {
