@@ -326,6 +326,12 @@ Result<LiveRun*> RunEngine::revive(const RunRecord& record,
 
 void RunEngine::drop(RunId id) { flows_.runs.erase(id); }
 
+void RunEngine::noteEnd(Operation& operation, RunId id) {
+  const RecentEnd end;
+  context_.live.recently_ended_runs[id] = end;
+  operation.then([end, &clock = context_.clock] { end.becameDurable(clock.bootNow()); });
+}
+
 void RunEngine::stopAll(Operation& operation, const std::string& flow_key, RunReason why) {
   const Turn turn(*this, operation);
   std::vector<RunId> ids;

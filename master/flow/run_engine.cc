@@ -420,6 +420,7 @@ void RunEngine::finish(Operation& operation, LiveRun& run, RunStatus status) {
     operation.store(flow.record);
   }
   operation.then([&metrics = context_.metrics, status] { metrics.runEnded(status); });
+  noteEnd(operation, state.id);
   leavePlace(run);
   watcher_.onRunEnded(operation, run);
   events_.onRunEnded(operation, run);

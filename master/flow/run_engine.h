@@ -93,6 +93,8 @@ class RunEngine final : public RunListener {
   Result<LiveRun*> revive(const RunRecord& record, std::shared_ptr<const FlowVersion> version,
                           const std::vector<TaskRecord>& tasks);
   void drop(RunId id);
+  // The operation ends the run, or amends its end: rows read before it is durable are stale.
+  void noteEnd(Operation& operation, RunId id);
   // All runs of a flow end; what waits at once.
   void stopAll(Operation& operation, const std::string& flow_key, RunReason why);
 

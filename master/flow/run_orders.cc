@@ -5,7 +5,7 @@
 namespace baton::master {
 namespace {
 
-constexpr int kOrderTriesMax = 5;
+constexpr int kOrderTriesMax = 20;  // Each behind a commit.
 
 bool revives(const api::RunOrder& order) {
   return order.command == api::RunCommand::Rerun || order.command == api::RunCommand::ForceSuccess;
@@ -150,7 +150,12 @@ void RunOrders::decide(const Asked& asked, const Rows& rows, int tries) {
   const Status ran = found.ok() ? run(operation, order, rows, **found) : Status(found.error());
   if (!ran.ok()) {
     if (revived) runs_.drop(order.id);
-    if (ran.error().code() == ErrorCode::Busy && tries > 1) return read(asked, tries - 1);
+    if (ran.error().code() == ErrorCode::Busy && tries > 1) {
+      // Read again when what changed is durable.
+      Operation behind;
+      behind.then([this, asked, tries] { read(asked, tries - 1); });
+      return context_.writer.submit(std::move(behind));
+    }
     audit.putInto(operation, ran);
     operation.then([done = asked.done, error = ran.error()] { done(error); });
     return context_.writer.submit(std::move(operation));
@@ -160,7 +165,10 @@ void RunOrders::decide(const Asked& asked, const Rows& rows, int tries) {
           field("epoch", context_.epoch()));
   Outcome outcome = outcomeOf(asked, rows, operation);
   // One that ended came back for the order, and nothing of it runs again.
-  if (revived && isTerminal(outcome.run.state.status)) runs_.drop(order.id);
+  if (revived && isTerminal(outcome.run.state.status)) {
+    runs_.noteEnd(operation, order.id);
+    runs_.drop(order.id);
+  }
   audit.setAfter(asked.task != 0 ? auditFacts(outcome.task) : auditFacts(outcome.run.state));
   audit.putInto(operation, ran);
   operation.then([done = asked.done, outcome = std::move(outcome)] { done(outcome); });
@@ -204,7 +212,10 @@ Audit RunOrders::auditOf(const Asked& asked) const {
 
 Result<LiveRun*> RunOrders::find(const api::RunOrder& order, const Rows& rows, bool& revived) {
   if (LiveRun* live = flows_.findRun(order.id)) return live;
-  if (!isTerminal(rows.run.state.status)) {
+  const auto& ends = context_.live.recently_ended_runs;
+  const auto end = ends.find(order.id);
+  const bool stale = end != ends.end() && end->second.mayBeMissingIn(rows.read_at);
+  if (stale || !isTerminal(rows.run.state.status)) {
     return Error::make(ErrorCode::Busy, "run {} changed while it was read", order.id);
   }
   if (!revives(order)) {

@@ -54,9 +54,11 @@ void Watchdog::onTick() {
   registry_.judgeHosts();
   registry_.notePresence();
   engine_.findStuck();
-  std::erase_if(context_.live.recently_ended, [&](const auto& ended) {
+  const auto longDurable = [&](const auto& ended) {
     return ended.second.durableFor(kRecentlyEndedKept, now);
-  });
+  };
+  std::erase_if(context_.live.recently_ended, longDurable);
+  std::erase_if(context_.live.recently_ended_runs, longDurable);
 }
 
 void Watchdog::onGap(Micros gap) {

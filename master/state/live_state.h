@@ -71,6 +71,8 @@ struct LiveState {
   std::unordered_map<TaskId, Passing> passing;
   // Tasks that became terminal lately, so that a row loaded before that is known to be stale.
   std::unordered_map<TaskId, RecentEnd> recently_ended;
+  // The same of runs, with those whose end was amended.
+  std::unordered_map<RunId, RecentEnd> recently_ended_runs;
 
   LiveTask* findTask(TaskId id) {
     const auto it = tasks.find(id);

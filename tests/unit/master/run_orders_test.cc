@@ -27,6 +27,78 @@ TEST_F(RunOrdersTest, StopEndsWhatRunsAndSkipsWhatWaits) {
   EXPECT_EQ(row(run).state.reason, RunReason::StopAsked);
 }
 
+// Orders about one ended run at the same moment, which have all read it before any was decided.
+class OrdersAtOnceTest : public FlowTest {
+ protected:
+  void SetUp() override {
+    FlowTest::SetUp();
+    define(R"({flow: f, tasks: {a: {command: [x]}, b: {command: [x]}, n: {noop: true},
+                               z: {command: [y], needs: [a, b]}}})");
+  }
+  // Answers in the order of the orders.
+  std::vector<Status> atOnce(const std::vector<master::api::RunOrder>& orders) {
+    std::vector<std::optional<Status>> answers(orders.size());
+    for (size_t i = 0; i < orders.size(); ++i) {
+      rig_->run_orders.order(orders[i], [&, i](auto result) { answers[i] = result.status(); });
+    }
+    for (int step = 0; step < 100; ++step) {
+      clock_.advance(Micros(1));  // A row read in the microsecond of an end is read again.
+      rig_->step();
+    }
+    std::vector<Status> out;
+    for (const auto& answer : answers) {
+      EXPECT_TRUE(answer.has_value());
+      out.push_back(answer.value_or(Status()));
+    }
+    EXPECT_EQ(database_.violation(), "");
+    return out;
+  }
+};
+
+TEST_F(OrdersAtOnceTest, ForcedTasksAreAllForced) {
+  const RunId run = trigger("f").state.id;
+  EXPECT_EQ(work({"a", "b"}).size(), 2U);
+  EXPECT_EQ(runStatus(run), P::Failed);
+  const auto answers = atOnce({{.id = run, .command = RunCommand::ForceSuccess, .task = "a"},
+                               {.id = run, .command = RunCommand::ForceSuccess, .task = "b"}});
+  for (const Status& answer : answers) EXPECT_TRUE(answer.ok()) << answer.text();
+  EXPECT_EQ(work(), (Names{"z"}));
+  EXPECT_EQ(runStatus(run), P::Finished);
+}
+
+TEST_F(OrdersAtOnceTest, EachRerunIsOneOfItsOwn) {
+  define("{flow: t, trigger: {event: {flow: f}}, tasks: {q: {noop: true}}}");
+  rig_->flows.flows["t"].record.online = true;
+  rig_->events.onFlowChanged(rig_->flows.flows["t"]);
+  const RunId run = trigger("f").state.id;
+  EXPECT_EQ(work().size(), 3U);
+  ASSERT_EQ(runStatus(run), P::Finished);
+  const master::api::RunOrder again{
+      .id = run, .command = RunCommand::Rerun, .scope = RerunScope::One, .task = "n"};
+  for (const Status& answer : atOnce({again, again, again})) {
+    EXPECT_TRUE(answer.ok()) << answer.text();
+  }
+  EXPECT_EQ(row(run).state.reruns, 3);
+  EXPECT_EQ(runStatus(run), P::Finished);
+}
+
+TEST_F(OrdersAtOnceTest, ARunThatNeverBeganBeginsOnce) {
+  define("{flow: f, tasks: {n: {noop: true}, m: {noop: true}, h: {command: [x]}}}");
+  const RunId first = trigger("f").state.id;
+  const RunId run = trigger("f").state.id;
+  ASSERT_TRUE(orderRun({.id = run, .command = RunCommand::Skip}).ok());
+  EXPECT_EQ(work().size(), 1U);
+  ASSERT_EQ(runStatus(first), P::Finished);
+  const master::api::RunOrder all{
+      .id = run, .command = RunCommand::Rerun, .scope = RerunScope::All};
+  (void)atOnce({all, all});
+  (void)work();
+  size_t tasks = 0;
+  for (const auto& [id, task] : database_.rows().tasks) tasks += task.run_id == run ? 1 : 0;
+  EXPECT_EQ(tasks, 3U);
+  EXPECT_EQ(runStatus(run), P::Finished);
+}
+
 TEST_F(RunOrdersTest, APausedRunStartsNothingAndGoesOnWhereItWas) {
   define(kDiamond);
   const RunId run = trigger("d").state.id;
