@@ -39,6 +39,9 @@ std::shared_ptr<FlowVersion> makeFlowVersion(uint32_t number, flow::FlowSpec spe
     const flow::TaskNode& task = spec.tasks[i];
     graph[i].disabled = task.disabled;
     if (task.kind == "flow") version->parts.insert(nameKey(task.flow));
+    if (task.kind == "event" && nameKey(task.event.source.flow) == nameKey(spec.name)) {
+      version->self_waits.insert(i);
+    }
     for (const auto& [upstream, on] : task.needs) {
       graph[i].needs.push_back({version->nodes.at(upstream), needKindOf(on)});
     }

@@ -25,6 +25,7 @@ struct FlowVersion {
   std::vector<std::optional<flow::Condition>> when;  // By node.
   std::unordered_map<std::string, NodeIndex> nodes;  // By name.
   std::set<std::string> parts;                       // Keys of the flows that its tasks are.
+  std::set<NodeIndex> self_waits;                    // Waits for runs of this very flow.
 
   std::optional<NodeIndex> find(std::string_view task) const;
 };

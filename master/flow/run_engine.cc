@@ -313,6 +313,7 @@ void RunEngine::carry(Operation& operation, LiveRun& run, LiveTask& task, bool a
   if (again && task.state.status == TaskStatus::Terminating) return tasks_.stopped(operation, task);
   if (!again) tasks_.begin(operation, task);
   if (spec.kind == "event") {
+    if (run.version->self_waits.contains(task.part->node)) freed_.insert(nameKey(run.record.flow));
     return events_.wait(operation, task, resolved->event, run.record.plan_time, run.version->zone);
   }
   startSubFlow(operation, run, task, *resolved);
@@ -373,6 +374,8 @@ void RunEngine::take(Operation& operation, NodeEnd& end) {
     }
     apply(operation, *run, effects);
   }
+  // It may do nothing now but wait for a run of its own flow.
+  if (!run->version->self_waits.empty()) freed_.insert(nameKey(run->record.flow));
   if (run->progress->unended() == 0) settle(operation, *run);
 }
 

@@ -163,6 +163,8 @@ class RunEngine final : public RunListener {
   // --- places (run_places.cc) ---
   void admit(Operation& operation, LiveRun& run);
   size_t placesOf(LiveFlow& flow) const;
+  bool hasPlaceFor(LiveFlow& flow, const LiveRun& run) const;
+  bool onlyWaitsForItsFlow(const LiveRun& run) const;
   static WaitingRank rankOf(const RunRecord& record);
   // Whether so many wait that are of that class or go before it.
   static bool waitAhead(const LiveFlow& flow, RunClass of, size_t count);

@@ -24,6 +24,33 @@ size_t RunEngine::placesOf(LiveFlow& flow) const {
              : 1;
 }
 
+// Whether all that it does is to wait for a run of its own flow.
+bool RunEngine::onlyWaitsForItsFlow(const LiveRun& run) const {
+  const std::set<NodeIndex>& waits = run.version->self_waits;
+  if (waits.empty() || !run.progress) return false;
+  bool waiting = false;
+  for (NodeIndex node = 0; node < run.tasks.size(); ++node) {
+    if (run.progress->state(node) != NodeState::Ready) continue;
+    if (!waits.contains(node)) return false;
+    waiting = true;
+  }
+  return waiting;
+}
+
+// A run that only waits for one of its own flow must not keep the place from what it waits for:
+// runs of earlier plan times go beside it.
+bool RunEngine::hasPlaceFor(LiveFlow& flow, const LiveRun& run) const {
+  const size_t places = placesOf(flow);
+  size_t taken = flow.running.size();
+  for (const RunId id : flow.running) {
+    if (taken < places) return true;
+    const LiveRun& other = flows_.runs.at(id);
+    const bool later = run.record.plan_time < other.record.plan_time;
+    if (later && onlyWaitsForItsFlow(other)) --taken;
+  }
+  return taken < places;
+}
+
 // Backfills go one behind the other, each in its own order of plan times.
 WaitingRank RunEngine::rankOf(const RunRecord& record) {
   const RunClass at = classOf(record);
@@ -58,9 +85,14 @@ void RunEngine::admit(Operation& operation, LiveRun& run) {
   }
   const flow::OverlapSpec& overlap = run.version->spec.overlap;
   const RunClass at = classOf(record);
-  const bool taken = flow.running.size() >= placesOf(flow);
+  const bool taken = !hasPlaceFor(flow, run);
   if (!taken && !waitAhead(flow, at, 1)) return takePlace(operation, run);
-  if (overlap.policy == flow::OverlapSpec::Policy::Skip) {
+  // What is due now waits for what made up for the past, and is not lost for it.
+  const bool behind_backlog =
+      !waitAhead(flow, at, 1) &&
+      std::all_of(flow.running.begin(), flow.running.end(),
+                  [&](RunId other) { return classOf(flows_.runs.at(other).record) > at; });
+  if (overlap.policy == flow::OverlapSpec::Policy::Skip && !behind_backlog) {
     run.record.state.reason = RunReason::OverlapSkip;
     run.record.state.reason_text = flow.running.empty()
                                        ? std::string("another run waits already")
@@ -78,15 +110,15 @@ void RunEngine::admit(Operation& operation, LiveRun& run) {
     const std::string text = fmt::format("run {} takes its place", id);
     enqueue(run);
     for (const RunId other : running) {
-      LiveRun& older = *flows_.findRun(other);
-      if (older.record.state.status == RunStatus::Terminating) continue;
-      const Status stopped = stop(operation, older, RunReason::OverlapCancel, text);
+      LiveRun* older = flows_.findRun(other);  // Null: it ended with one before it.
+      if (older == nullptr || older->record.state.status == RunStatus::Terminating) continue;
+      const Status stopped = stop(operation, *older, RunReason::OverlapCancel, text);
       if (!stopped.ok()) logWarn("run_not_stopped", field("error", stopped.error().message()));
     }
     for (const auto& [rank, other] : waiting) {
-      LiveRun& older = *flows_.findRun(other);
-      if (older.record.backfill != 0) continue;
-      giveUp(operation, older, RunReason::OverlapCancel, text);
+      LiveRun* older = flows_.findRun(other);
+      if (older == nullptr || older->record.backfill != 0) continue;
+      giveUp(operation, *older, RunReason::OverlapCancel, text);
     }
     return;
   }
@@ -147,10 +179,22 @@ void RunEngine::onDefined(Operation& operation, const std::string& flow_key) {
 
 void RunEngine::fillPlaces(Operation& operation, const std::string& flow_key) {
   LiveFlow* flow = flows_.findFlow(flow_key);
-  while (flow != nullptr && !flow->waiting.empty() && flow->running.size() < placesOf(*flow)) {
-    const RunId id = flow->waiting.begin()->second;
-    flow->waiting.erase(flow->waiting.begin());
-    LiveRun& run = *flows_.findRun(id);
+  while (flow != nullptr && !flow->waiting.empty()) {
+    auto first = flow->waiting.begin();
+    // Only where a run waits for its own flow does one further back find a place that is none for
+    // those before it.
+    const bool whole = flow->running.size() >= placesOf(*flow);
+    const bool beside =
+        whole && std::any_of(flow->running.begin(), flow->running.end(),
+                             [this](RunId id) { return onlyWaitsForItsFlow(flows_.runs.at(id)); });
+    if (whole && !beside) return;
+    while (beside && first != flow->waiting.end() &&
+           !hasPlaceFor(*flow, flows_.runs.at(first->second))) {
+      ++first;
+    }
+    if (first == flow->waiting.end()) return;
+    LiveRun& run = *flows_.findRun(first->second);
+    flow->waiting.erase(first);
     carryOn(operation, run);
     takePlace(operation, run);
   }
@@ -182,7 +226,10 @@ void RunEngine::leaveBackfill(Operation& operation, const LiveRun& run, RunStatu
   const RunId id = run.record.state.id;
   const bool was_offered = backfill.offered.erase(id) > 0;
   if (!was_offered) std::erase(backfill.rest, id);
-  const bool failed = was_offered && status != RunStatus::Finished && status != RunStatus::Skipped;
+  // One that made room for what is due now has not failed.
+  const bool failed = was_offered && status != RunStatus::Finished &&
+                      status != RunStatus::Skipped &&
+                      run.record.state.reason != RunReason::OverlapCancel;
   if (failed && backfill.record.stop_on_failure) {
     std::vector<RunId> others(backfill.rest.begin(), backfill.rest.end());
     for (const RunId other : backfill.offered) {

@@ -135,6 +135,100 @@ TEST_F(RunPlacesTest, AMissedInstantEndsNoRunThatIsDueNow) {
   EXPECT_EQ(runStatus(current), P::Running);
 }
 
+// A flow that waits for its own run of the day before must not stand still: not for a rerun of that
+// run, nor behind an outage after which today comes first.
+TEST_F(RunPlacesTest, WhoWaitsForItsOwnFlowKeepsNoPlaceFromWhatCameBefore) {
+  constexpr Seconds kDay{86'400};
+  define(R"({flow: f, tasks: {w: {event: {flow: f, window: last_day}},
+                              x: {command: [x], needs: [w]}}})");
+  const WallTime today = clock_.wallNow();
+  const auto on = [&](int days) { return master::RunStart{.plan_time = today + days * kDay}; };
+  const RunId first = trigger("f", on(0)).state.id;
+  ASSERT_TRUE(orderRun({.id = first, .command = RunCommand::Skip, .task = "w"}).ok());
+  work({"x"});
+  ASSERT_EQ(runStatus(first), P::Failed);
+  const RunId second = trigger("f", on(1)).state.id;
+  const RunId third = trigger("f", on(2)).state.id;
+  EXPECT_EQ(runStatus(second), P::Running);
+  EXPECT_EQ(runStatus(third), P::Waiting) << "it is later than the one that waits";
+  begin();
+  ASSERT_TRUE(orderRun({.id = first, .command = RunCommand::Rerun}).ok());
+  EXPECT_EQ(runStatus(first), P::Running);
+  begin();
+  workAll();
+  for (const RunId id : {first, second, third}) EXPECT_EQ(runStatus(id), P::Finished) << id;
+}
+
+TEST_F(RunPlacesTest, TodayWaitsForTheDaysThatAreMadeUpFor) {
+  constexpr Seconds kDay{86'400};
+  define(R"({flow: f, tasks: {w: {event: {flow: f, window: last_day}},
+                              x: {command: [x], needs: [w]}}})");
+  clock_.advance(Seconds(10 * 86'400));
+  const WallTime now = clock_.wallNow();
+  const RunId before = trigger("f", {.plan_time = now - 4 * kDay}).state.id;
+  ASSERT_TRUE(orderRun({.id = before, .command = RunCommand::Skip, .task = "w"}).ok());
+  workAll();
+  std::vector<RunId> runs{trigger("f", {.plan_time = now}).state.id};
+  for (const int days : {2, 3, 1}) runs.push_back(compensate("f", days * kDay).state.id);
+  begin();
+  while (next() == "x") {
+    size_t busy = 0;
+    for (const auto& [id, task] : database_.rows().tasks) {
+      busy += task.name == "x" && !isTerminal(task.state.status) && task.state.status != S::Created
+                  ? 1
+                  : 0;
+    }
+    EXPECT_EQ(busy, 1U) << "one at a time";
+    end();
+  }
+  for (const RunId id : runs) EXPECT_EQ(runStatus(id), P::Finished) << id;
+}
+
+TEST_F(RunPlacesTest, ABacklogCostsNothingThatIsDueNow) {
+  // Aim: with overlap skip, what is due waits for the one run of a backfill that is under way.
+  define("{flow: f, overlap: skip, tasks: {a: {command: [x]}}}");
+  const std::vector<RunId> past = backfill("f", 3);
+  ASSERT_EQ(next(), "a");
+  const RunId due = trigger("f").state.id;
+  EXPECT_EQ(runStatus(due), P::Waiting);
+  EXPECT_EQ(runStatus(trigger("f").state.id), P::Skipped) << "one waits already";
+  for (std::string name = end(); !name.empty();) {
+    name = end();
+    if (name.empty()) name = next();  // What ended well before had to be read first.
+  }
+  EXPECT_EQ(runStatus(due), P::Finished);
+  for (const RunId id : past) EXPECT_EQ(runStatus(id), P::Finished);
+}
+
+TEST_F(RunPlacesTest, ABackfillGoesOnBehindARunThatTookItsPlace) {
+  define("{flow: f, overlap: cancel_running, tasks: {a: {command: [x]}}}");
+  const std::vector<RunId> past = backfill("f", 2);
+  ASSERT_EQ(next(), "a");
+  const RunId due = trigger("f").state.id;
+  EXPECT_EQ(runStatus(past[0]), P::Terminating);
+  workAll();
+  EXPECT_EQ(runStatus(due), P::Finished);
+  EXPECT_EQ(row(past[0]).state.reason, RunReason::OverlapCancel);
+  EXPECT_EQ(runStatus(past[1]), P::Finished);
+}
+
+TEST_F(RunPlacesTest, ARunOfABackfillThatIsAboutToBeginMakesRoom) {
+  // Aim: it has its place and no tasks, and its end takes the backfill's other runs with it.
+  define("{flow: f, overlap: cancel_running, tasks: {a: {command: [x]}}}");
+  trigger("f", {.plan_time = clock_.wallNow() + Seconds(86'400'000)});
+  workAll();
+  database_.failReads(ErrorCode::Unavailable);
+  const std::vector<RunId> past = backfill("f", 2);
+  EXPECT_EQ(runStatus(past[0]), P::Waiting);
+  const RunId due = trigger("f").state.id;
+  database_.failReads({});
+  pass(Millis(300));
+  workAll();
+  EXPECT_EQ(runStatus(due), P::Finished);
+  EXPECT_EQ(row(past[0]).state.reason, RunReason::OverlapCancel);
+  EXPECT_EQ(runStatus(past[1]), P::Finished);
+}
+
 TEST_F(RunPlacesTest, TheLastSuccessIsTheOneBeforeTheRunsOwnPlanTime) {
   // Aim: not a later one, whoever ran ahead; found when the run begins, and kept over a takeover.
   define("{flow: f, tasks: {a: {command: [x, \"${prev_success_time:%F}\"]}}}");
