@@ -12,8 +12,11 @@ namespace {
 constexpr Micros kCurrentTolerance = Seconds(60);
 // Unless another one was missed so short a time before it.
 constexpr Micros kOutageQuiet = Seconds(600);
-// We look at least so often; who has not looked for twice that has slept.
+// We look at least so often.
 constexpr Micros kSleepMax = Seconds(30);
+// Who looks so much later than it wanted to has slept: a dispatcher that is merely busy is not so
+// late, or the master gives its role up.
+constexpr Micros kLateMax = Seconds(5);
 constexpr Micros kStepTolerated = Millis(500);
 
 constexpr size_t kDuePerTurn = 200;
@@ -177,8 +180,8 @@ void Planner::noticeGap(WallTime now) {
   const Micros step = now - looked_at_ - passed;
   looked_at_ = now;
   looked_boot_ = boot;
-  const bool gap =
-      std::exchange(refused_, false) || passed > 2 * kSleepMax || step > kStepTolerated;
+  const bool slept = boot - look_at_ > kLateMax;
+  const bool gap = std::exchange(refused_, false) || slept || step > kStepTolerated;
   if (step > kStepTolerated && !line_before_step_) line_before_step_ = Line{now - step, boot};
   // The clock may have gone back right after the last look.
   const WallTime back_to = gap ? now : now - passed;
@@ -195,26 +198,26 @@ void Planner::noticeGap(WallTime now) {
 void Planner::arm(WallTime now) {
   Micros wait = kSleepMax;
   if (!due_.empty()) wait = std::clamp(due_.begin()->first - now, Micros(0), kSleepMax);
+  lookIn(wait);
+}
+
+void Planner::lookIn(Micros wait) {
+  look_at_ = context_.clock.bootNow() + wait;
   if (timer_ != 0) context_.dispatcher.cancel(timer_);
-  timer_ = context_.dispatcher.callAt(context_.clock.bootNow() + wait, [this] {
+  timer_ = context_.dispatcher.callAt(look_at_, [this] {
     timer_ = 0;
     look();
   });
 }
 
 void Planner::lookAgain(Micros wait) {
-  if (wait > Micros(0)) {
-    if (timer_ != 0) context_.dispatcher.cancel(timer_);
-    timer_ = context_.dispatcher.callAt(context_.clock.bootNow() + wait, [this] {
-      timer_ = 0;
-      look();
-    });
-  } else if (!std::exchange(posted_, true)) {
-    context_.dispatcher.post([this] {
-      posted_ = false;
-      look();
-    });
-  }
+  if (wait > Micros(0)) return lookIn(wait);
+  if (std::exchange(posted_, true)) return;
+  look_at_ = context_.clock.bootNow();
+  context_.dispatcher.post([this] {
+    posted_ = false;
+    look();
+  });
 }
 
 void Planner::look() {

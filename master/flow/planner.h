@@ -64,6 +64,7 @@ class Planner {
   // Finds out for how long nobody looked.
   void noticeGap(WallTime now);
   void arm(WallTime now);
+  void lookIn(Micros wait);
   void lookAgain(Micros wait);  // Zero: behind what waits in the dispatcher.
 
   // False: its schedule can't be followed; the flow keeps its row and is left alone.
@@ -138,6 +139,7 @@ class Planner {
   WallTime watched_from_{};  // Instants from here on pass under our eyes.
   WallTime looked_at_{};     // When that was last so, by both clocks.
   BootTime looked_boot_{};
+  BootTime look_at_{};  // When the next look is to be.
   // How the wall clock went before it was set forward, until it goes so again. None: it never was.
   struct Line {
     WallTime wall;

@@ -147,6 +147,21 @@ TEST_F(PlannerGapTest, AFailoverIsNoOutage) {
   EXPECT_EQ(fates("f"), expected);
 }
 
+// A master that was frozen looked at nothing, however near the next instant was: what passed goes
+// by the policy, but for the newest.
+TEST_F(PlannerGapTest, WhoWasFrozenBeginsNoBurst) {
+  apply(yaml("f", "cron: '* * * * * ?', dialect: quartz, timezone: UTC, misfire: none"));
+  watchUntil("2026-03-02T00:00:40Z");
+  clock_.advance(Millis(50'500));
+  finish();
+  watchUntil("2026-03-02T00:01:33Z");
+  Fates expected;
+  expectEach(expected, "2026-03-02T00:00:31Z", "2026-03-02T00:00:40Z", Seconds(1), "run");
+  expectEach(expected, "2026-03-02T00:00:41Z", "2026-03-02T00:01:29Z", Seconds(1), "policy_none");
+  expectEach(expected, "2026-03-02T00:01:30Z", "2026-03-02T00:01:33Z", Seconds(1), "run");
+  EXPECT_EQ(fates("f"), expected);
+}
+
 // BUG-101: policy none, five minutes without a master: nothing of them runs, the next slot does.
 TEST_F(PlannerGapTest, AfterAnOutagePolicyNoneRunsNothingOfIt) {
   apply(yaml("f", "cron: '* * * * *', timezone: UTC, misfire: none"));
