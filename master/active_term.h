@@ -161,6 +161,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   // --- dispatcher thread (inside inspect) ---------------------------------------------------
   LiveState& live() { return live_; }
   const TaskEngine& engine() const { return engine_; }
+  const Callbacker& callbacker() const { return callbacker_; }
   LimitCommands& limits() { return limits_; }
   const RunnerRegistry& registry() const { return registry_; }
   const HostCommands& hostCommands() const { return host_commands_; }

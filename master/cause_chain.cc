@@ -76,15 +76,18 @@ std::string reasonText(const TaskState& state) {
   return text;
 }
 
+std::string waitText(const api::TaskView& task) {
+  if (task.waiting_text.empty()) return {};
+  if (task.waiting_for == WaitingCode::None) return "waits: " + task.waiting_text;
+  return fmt::format("waits ({}): {}", toString(task.waiting_for), task.waiting_text);
+}
+
 std::string nodeLine(const api::NodeView& node) {
   const TaskRecord& task = node.task.record;
   std::string line =
       fmt::format("task {} (id {}) is {}", task.name, task.state.id, toString(task.state.status));
   if (const std::string why = reasonText(task.state); !why.empty()) line += ": " + why;
-  if (!node.task.waiting_text.empty()) {
-    line +=
-        fmt::format(": waits ({}): {}", toString(node.task.waiting_for), node.task.waiting_text);
-  }
+  if (const std::string waits = waitText(node.task); !waits.empty()) line += ": " + waits;
   if (node.task.stuck) line += ": stuck, for longer than watchdog.stuck_after";
   return line;
 }

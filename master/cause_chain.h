@@ -20,6 +20,7 @@ struct CauseSource {
 
 // What is to be said of a task beyond its status; of its reason and of how it waits.
 std::string reasonText(const TaskState& state);
+std::string waitText(const api::TaskView& task);
 // One line of an explanation: the task, its status, and why.
 std::string nodeLine(const api::NodeView& node);
 

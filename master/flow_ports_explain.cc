@@ -83,10 +83,7 @@ Result<api::Explanation> FlowPorts::explainTask(TaskId id) {
     }
   }
   if (const std::string why = reasonText(task.state); !why.empty()) out.reasons.push_back(why);
-  if (!view.waiting_text.empty()) {
-    out.reasons.push_back(
-        fmt::format("waits ({}): {}", toString(view.waiting_for), view.waiting_text));
-  }
+  if (std::string waits = waitText(view); !waits.empty()) out.reasons.push_back(std::move(waits));
   if (view.stuck) {
     out.reasons.push_back(fmt::format("stuck: it is {} for longer than watchdog.stuck_after",
                                       toString(task.state.status)));

@@ -94,9 +94,13 @@ void MasterPorts::explainWaiting(ActiveTerm& term, std::vector<api::TaskView*> v
   const bool looked = term.inspect([&term, ids, found] {
     for (const TaskId id : ids) {
       const LiveTask* task = term.live().findTask(id);
-      found->push_back(task == nullptr
-                           ? Found{}
-                           : Found{term.engine().whyWaiting(*task), term.engine().isStuck(*task)});
+      Found& one = found->emplace_back();
+      if (task == nullptr) continue;
+      one = {term.engine().whyWaiting(*task), term.engine().isStuck(*task)};
+      // No code says that: the status does.
+      if (task->state.status == TaskStatus::Callback) {
+        one.waiting.text = term.callbacker().awaitedText(id);
+      }
     }
   });
   if (!looked) return;

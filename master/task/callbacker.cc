@@ -194,6 +194,27 @@ void Callbacker::onCallbackDropped(Operation& operation, const LiveTask& task) {
   if (it != awaited_.end()) finish(operation, it->second, OutboxRecord::State::Dropped);
 }
 
+std::string Callbacker::awaitedText(TaskId id) const {
+  const auto awaited = awaited_.find(id);
+  const auto at = awaited == awaited_.end() ? deliveries_.end() : deliveries_.find(awaited->second);
+  if (at == deliveries_.end()) return "its callback is about to be sent";
+  const Delivery& delivery = at->second;
+  const OutboxRecord& record = delivery.record;
+  std::string text = fmt::format("its callback {} to {} ", record.id, delivery.receiver);
+  if (delivery.under_way) {
+    text += fmt::format("is under way, try {} of {}", record.tries,
+                        context_.options.callback_tries_max);
+  } else if (record.tries == 0) {
+    text += "waits for its turn";
+  } else {
+    text += fmt::format("is to be tried again at {}, {} of {} tries failed",
+                        formatRfc3339(record.next_at), record.tries,
+                        context_.options.callback_tries_max);
+  }
+  if (!record.last_error.empty()) text += ": " + record.last_error;
+  return text;
+}
+
 void Callbacker::add(OutboxRecord record) {
   if (record.awaited) awaited_[record.task_id] = record.id;
   Delivery delivery{std::move(record), {}, false};

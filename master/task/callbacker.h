@@ -47,6 +47,8 @@ class Callbacker final : public OutcomeListener {
   void close();
   size_t pending() const { return deliveries_.size(); }
   bool hasAwaited(TaskId id) const { return awaited_.contains(id); }
+  // What a task in CALLBACK waits for, and how it went so far; for people.
+  std::string awaitedText(TaskId id) const;
 
  private:
   struct Delivery {

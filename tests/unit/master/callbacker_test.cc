@@ -97,6 +97,18 @@ TEST_F(CallbackerTest, ATargetThatIsNotAllowedIsDeadAtOnce) {
   EXPECT_EQ(outbox().state, OutboxRecord::State::Dead);
 }
 
+TEST_F(CallbackerTest, WhoWaitsForACallbackIsToldHowItWent) {
+  const TaskId id = run(calling(true));
+  say(R::Finished);
+  ASSERT_EQ(status(id), S::Callback);
+  const auto text = [&] { return rig_->callbacker.awaitedText(id); };
+  EXPECT_EQ(text(), fmt::format("its callback {} to h is under way, try 1 of 8", outbox().id));
+  answer(0, Error::unavailable("HTTP 500"));
+  EXPECT_EQ(text(), fmt::format("its callback {} to h is to be tried again at {}, 1 of 8 tries "
+                                "failed: unavailable: HTTP 500",
+                                outbox().id, formatRfc3339(outbox().next_at)));
+}
+
 TEST_F(CallbackerTest, AnAwaitedCallbackKeepsTheTaskUntilItIsDelivered) {
   // Aim: CALLBACK -> FINISHED with the 2xx, and no second callback about the same end.
   const TaskId id = run(calling(true));
