@@ -128,7 +128,7 @@ void ElectionStepper::leaseEnded() {
     timer(TimerKind::LeaseEnd) = s_.lease_until;
     return;
   }
-  s_.alarm = "ZooKeeper cannot be reached: the role is held by the epoch row alone";
+  s_.alarm = "the lease in ZooKeeper ended: the role is held by the epoch row alone";
   enter(FailoverState::ActiveIsolated, "the lease ended");
   sendProbe();
 }

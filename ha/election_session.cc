@@ -23,6 +23,7 @@ void ElectionStepper::openSession() {
 
 void ElectionStepper::closeSession() {
   if (s_.handle_open) emit(CloseSession{});
+  if (s_.connected) s_.unheard_since = now_;
   s_.handle_open = s_.connected = s_.session_ready = s_.joined = false;
   s_.lock_confirmed = false;
   s_.view.reset();
@@ -43,6 +44,7 @@ void ElectionStepper::on(const SessionUp& event) {
   if (!fromCurrentHandle(event)) return;
   const bool resumed = s_.session_ready;
   s_.connected = s_.session_ready = true;
+  s_.unheard_since = kNever;
   s_.session_id = event.session_id;
   s_.session_ms = event.timeout_ms;
   s_.reopen_delay_ms = 0;
@@ -61,6 +63,7 @@ void ElectionStepper::on(const SessionUp& event) {
 
 void ElectionStepper::on(const SessionDown& event) {
   if (!fromCurrentHandle(event)) return;
+  if (s_.connected) s_.unheard_since = now_;
   s_.connected = false;
   s_.lock_confirmed = false;  // Changes may pass unseen until the lock was read again.
   s_.view_stale = true;

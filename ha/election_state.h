@@ -84,6 +84,7 @@ struct ElectionState {
   std::string reason;  // Why the phase was entered.
   std::string alarm;   // Why the state needs a person.
   bool stopping = false;
+  BootTime unheard_since = kNever;  // Of ZooKeeper; kNever: it is connected, or nothing was begun.
 
   // Session.
   uint64_t generation = 0;
@@ -143,6 +144,10 @@ struct ElectionState {
   }
   // Has (or had until the next demote) the active role.
   bool hasRole() const { return mayAct() || phase == FailoverState::Frozen; }
+  // ZooKeeper has been away for so long that what was read last is told with a mark.
+  bool unheard(BootTime now) const;
+  // `alarm`, and what a person must know of ZooKeeper's silence.
+  std::string alarmAt(BootTime now) const;
   // The earliest timer, kNever if there is none.
   BootTime nextTimer() const;
 

@@ -1,5 +1,7 @@
 #include "ha/election_step.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -7,6 +9,9 @@
 
 namespace baton::ha {
 namespace {
+
+// A change of ZooKeeper's server takes less and is nobody's trouble.
+constexpr Millis kUnheardTold{2000};
 
 // The deadline timer of a coordinator request, Count for requests to the database and the role.
 TimerKind deadlineOf(RequestKind kind) {
@@ -53,6 +58,20 @@ BootTime ElectionState::nextTimer() const {
   return *std::min_element(timers.begin(), timers.end());
 }
 
+bool ElectionState::unheard(BootTime now) const {
+  return unheard_since != kNever && now - unheard_since >= kUnheardTold;
+}
+
+std::string ElectionState::alarmAt(BootTime now) const {
+  // Whose settings are wrong stays away from ZooKeeper by itself.
+  if (!unheard(now) || phase == FailoverState::FatalConfig) return alarm;
+  std::string text = fmt::format("ZooKeeper has not answered for {} s",
+                                 std::chrono::duration_cast<Seconds>(now - unheard_since).count());
+  if (!members.empty()) text += "; masters are shown as it last knew them";
+  if (!alarm.empty()) text += "; " + alarm;
+  return text;
+}
+
 void ElectionStepper::handle(const Event& event) {
   if (s_.phase == FailoverState::Stopped) return;
   std::visit([this](const auto& e) { on(e); }, event);
@@ -61,6 +80,7 @@ void ElectionStepper::handle(const Event& event) {
 void ElectionStepper::on(const StartRequested&) {
   if (s_.phase != FailoverState::Init) return;
   s_.jitter = config_.jitter_seed | 1;
+  s_.unheard_since = now_;
   enter(FailoverState::Connecting, "start");
   openSession();
 }
@@ -101,7 +121,10 @@ void ElectionStepper::fire(TimerKind kind) {
     case TimerKind::Reopen:
     case TimerKind::FatalRetry:
       if (s_.stopping || s_.handle_open) return;
-      if (s_.phase == FailoverState::FatalConfig) enter(FailoverState::Connecting, "retry");
+      if (s_.phase == FailoverState::FatalConfig) {
+        s_.unheard_since = now_;  // Nobody asked it before.
+        enter(FailoverState::Connecting, "retry");
+      }
       return openSession();
     case TimerKind::JoinRetry:
       if (s_.connected && !s_.joined) sendJoin({});

@@ -46,6 +46,7 @@ struct MemberInfo {
   std::string address;  // host:port of its web server.
   std::string version;
   bool database_ok = true;
+  bool heard = true;  // False: as it was when ZooKeeper last answered.
 };
 
 struct LeaderInfo {

@@ -39,7 +39,8 @@ MemberInfo infoOf(const MemberRecord& member, const LeaderInfo& leader) {
           .state = std::string(toString(member.state)),
           .address = member.who.address,
           .version = member.who.version,
-          .database_ok = member.database_ok};
+          .database_ok = member.database_ok,
+          .heard = true};
 }
 
 }  // namespace
@@ -165,6 +166,7 @@ void ZkFailover::run(const std::stop_token& stop) {
       }
     }
     if (state_.nextTimer() <= clock_.bootNow()) process(Tick{});
+    if (!state_.connected) refreshSnapshot();  // How long it has been away goes on without events.
   }
   const std::lock_guard lock(stopped_mutex_);
   elector_ended_ = true;
@@ -233,6 +235,10 @@ void ZkFailover::logChange(const ElectionState& before) const {
 
 void ZkFailover::publish() {
   permission_.publish(state_.leadership.epoch, state_.mayAct(), seen_suspension_);
+  refreshSnapshot();
+}
+
+void ZkFailover::refreshSnapshot() {
   Snapshot snapshot = makeSnapshot();
   const std::lock_guard lock(snapshot_mutex_);
   snapshot_ = std::move(snapshot);
@@ -248,10 +254,15 @@ ZkFailover::Snapshot ZkFailover::makeSnapshot() const {
                        .address = lock.record.who.address,
                        .since = lock.since};
   }
+  const BootTime now = clock_.bootNow();
+  const bool unheard = state_.unheard(now);
   for (const MemberRecord& member : state_.members) {
-    snapshot.members.push_back(infoOf(member, snapshot.leader));
+    MemberInfo& info = snapshot.members.emplace_back(infoOf(member, snapshot.leader));
     if (member.who.node_id == config_.self.node_id) {
-      snapshot.members.back().state = toString(state_.phase);
+      info.state = toString(state_.phase);
+      if (unheard) info.database_ok = state_.database_ok;
+    } else {
+      info.heard = !unheard;
     }
   }
   FailoverStats& stats = snapshot.stats;
@@ -261,7 +272,7 @@ ZkFailover::Snapshot ZkFailover::makeSnapshot() const {
   stats.negotiated_session_ms = state_.session_ms;
   stats.leader_changes = state_.leader_changes;
   stats.freezes = state_.freezes;
-  stats.alarm = state_.alarm;
+  stats.alarm = state_.alarmAt(now);
   return snapshot;
 }
 

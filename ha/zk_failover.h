@@ -78,6 +78,7 @@ class ZkFailover final : public Failover {
   void startResume(const Leadership& leadership);
   void logChange(const ElectionState& before) const;
   void publish();
+  void refreshSnapshot();
   Snapshot makeSnapshot() const;
   void dismantle();
 

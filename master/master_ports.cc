@@ -243,7 +243,7 @@ api::ClusterView MasterPorts::cluster() {
   if (const auto term = activeTerm(); term.ok()) view.min_priority = (*term)->minPriority();
   for (const ha::MemberInfo& member : failover->members()) {
     view.masters.push_back({member.node_id, member.role, member.state, member.address,
-                            member.version, member.database_ok});
+                            member.version, member.database_ok, member.heard});
   }
   return view;
 }

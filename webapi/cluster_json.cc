@@ -37,6 +37,11 @@ std::string_view outboxStateName(OutboxRecord::State state) {
   return "";
 }
 
+std::string_view healthOf(const master::api::MemberView& member) {
+  if (!member.heard) return "unknown";
+  return member.database_ok ? "ok" : "database_unreachable";
+}
+
 }  // namespace
 
 Json runnerToJson(const master::api::RunnerView& runner) {
@@ -113,7 +118,7 @@ Json clusterToJson(const master::api::ClusterView& cluster) {
                        {"state", member.state},
                        {"address", member.address},
                        {"version", member.version},
-                       {"health", member.database_ok ? "ok" : "database_unreachable"}});
+                       {"health", healthOf(member)}});
   }
   Json lowest(nullptr);
   if (cluster.min_priority) lowest = toString(*cluster.min_priority);

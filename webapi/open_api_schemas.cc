@@ -215,7 +215,8 @@ constexpr std::string_view kClusterSchemas = R"json({
   "masters": {"type": "array", "items": {"type": "object", "properties": {
     "node_id": {"type": "string"}, "role": {"enum": ["active", "standby"]},
     "state": {"type": "string"}, "address": {"type": "string"}, "version": {"type": "string"},
-    "health": {"enum": ["ok", "database_unreachable"]}}}},
+    "health": {"enum": ["ok", "database_unreachable", "unknown"],
+      "description": "unknown: as it was when ZooKeeper last answered."}}}},
   "alarm": {"type": ["string", "null"], "description": "What needs a person."},
   "min_priority": {"type": ["string", "null"],
     "description": "Degraded, of the active one: the lowest priority that is started."}}},

@@ -274,7 +274,8 @@ std::vector<MemberInfo> LocalFailover::members() const {
            .state = std::string(toString(stats_.state)),
            .address = options_.address,
            .version = options_.version,
-           .database_ok = true}};
+           .database_ok = true,
+           .heard = true}};
 }
 
 FailoverStats LocalFailover::stats() const {

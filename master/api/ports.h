@@ -110,6 +110,7 @@ struct MemberView {
   std::string address;
   std::string version;
   bool database_ok = true;
+  bool heard = true;  // False: as it was when ZooKeeper last answered.
 };
 
 struct ClusterView {

@@ -28,6 +28,20 @@ TEST_F(ElectionSessionTest, RefusedCredentialsAreFatalWithASlowRetry) {
   EXPECT_EQ(phase(), FailoverState::Connecting);
 }
 
+// Whose settings are wrong stays away by itself: ZooKeeper is not to blame.
+TEST_F(ElectionSessionTest, SilenceIsToldUnlessItIsOurOwn) {
+  toConnecting();
+  advance(Millis(3000));
+  EXPECT_EQ(state.alarmAt(now), "ZooKeeper has not answered for 3 s");
+  send(ha::SessionUp{g(), kSessionId, kSessionMs});
+  EXPECT_EQ(state.alarmAt(now), "");
+  joinAnswer(CoordCode::Refused);
+  ASSERT_EQ(phase(), FailoverState::FatalConfig);
+  advance(Millis(5000));
+  EXPECT_TRUE(state.unheard(now));
+  EXPECT_EQ(state.alarmAt(now), state.alarm);
+}
+
 TEST_F(ElectionSessionTest, ForeignGuidIsFatal) {
   toJoining();
   probeAnswer();

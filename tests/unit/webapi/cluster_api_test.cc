@@ -25,6 +25,10 @@ TEST_F(ClusterApiTest, TheClusterIsShown) {
   EXPECT_EQ(json["active"]["since"], "2023-11-14T22:13:20Z");
   EXPECT_EQ(json["masters"].at(0)["health"], "ok");
   EXPECT_TRUE(json["min_priority"].is_null());
+  cluster_.view.masters[0].database_ok = false;
+  EXPECT_EQ(jsonOf(get("/api/v1/cluster"))["masters"].at(0)["health"], "database_unreachable");
+  cluster_.view.masters[0].heard = false;
+  EXPECT_EQ(jsonOf(get("/api/v1/cluster"))["masters"].at(0)["health"], "unknown");
   cluster_.view.min_priority = Priority::High;
   EXPECT_EQ(jsonOf(get("/api/v1/cluster"))["min_priority"], "high");
   cluster_.view.active_known = false;
