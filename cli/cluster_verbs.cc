@@ -8,12 +8,6 @@ namespace {
 
 constexpr Seconds kSyncLimit{60};
 
-std::vector<Column> masterColumns() {
-  return {memberColumn("NODE", "node_id"),    memberColumn("ROLE", "role"),
-          memberColumn("STATE", "state"),     memberColumn("ADDRESS", "address"),
-          memberColumn("VERSION", "version"), memberColumn("HEALTH", "health")};
-}
-
 std::vector<Column> takeoverColumns() {
   return {memberColumn("EPOCH", "epoch"),
           memberColumn("NODE", "node_id"),
@@ -46,39 +40,6 @@ int printOne(Session& session, const std::string& target) {
 }
 
 }  // namespace
-
-int clusterStatus(Session& session) {
-  const auto cluster = session.api().get("/api/v1/cluster");
-  if (!cluster.ok()) return session.fail(cluster.error());
-  const auto active = cluster->find("active");
-  const bool known = active != cluster->end() && active->is_object();
-  if (session.format() == Format::Table) {
-    session.out() << fmt::format("cluster {}, epoch {}\n",
-                                 printable(memberText(*cluster, "cluster")),
-                                 memberText(*cluster, "epoch"));
-    if (known) {
-      session.out() << fmt::format(
-          "active  {} at {} since {}\n", printable(memberText(*active, "node_id")),
-          printable(memberText(*active, "address")), printable(memberText(*active, "since")));
-    } else {
-      session.out() << "active  none\n";
-    }
-    const std::string alarm = memberText(*cluster, "alarm");
-    if (!alarm.empty()) session.out() << "alarm   " << printable(alarm) << "\n";
-    const std::string lowest = memberText(*cluster, "min_priority");
-    if (!lowest.empty()) {
-      session.out() << fmt::format(
-          "degraded: only tasks of priority {} and above are started; baton cluster degrade --off "
-          "ends it\n",
-          printable(lowest));
-    }
-    session.out() << "\n";
-  }
-  const auto masters = cluster->find("masters");
-  session.printRows(masterColumns(), masters == cluster->end() ? Json::array() : *masters,
-                    *cluster);
-  return known ? kExitOk : kExitNoMaster;
-}
 
 int clusterHistory(Session& session, const std::string& limit) {
   const std::string query = webapi::queryString({{"limit", limit}});

@@ -7,7 +7,8 @@
 namespace baton::cli {
 
 // Each prints and returns the exit code.
-// Exit code 5 when no master leads.
+// Asks every master what it knows, for three seconds at most: who leads, all alarms, and which
+// can't be reached. Exit code 5 when none that answers leads, or knows a leader that answers.
 int clusterStatus(Session& session);
 int clusterHistory(Session& session, const std::string& limit);
 int clusterStats(Session& session);

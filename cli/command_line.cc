@@ -141,6 +141,8 @@ int run(const std::vector<std::string>& arguments, const Programs& programs,
   int code = tree.action(surroundings);
   surroundings.out.flush();
   if (!surroundings.out && code == kExitOk) {
+    // Who has seen enough knows why it ends here.
+    if (surroundings.reader_gone && surroundings.reader_gone()) return kExitReaderGone;
     surroundings.err << "baton: standard output can't be written\n";
     code = kExitFailure;
   }

@@ -13,6 +13,7 @@ inline constexpr int kExitNotFound = 3;
 inline constexpr int kExitRefused = 4;
 inline constexpr int kExitNoMaster = 5;
 inline constexpr int kExitTimeout = 124;
+inline constexpr int kExitReaderGone = 141;  // As of a program that SIGPIPE ends.
 
 // The exit code that an error ends a verb with.
 int exitCodeOf(ErrorCode code);

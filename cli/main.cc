@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -14,6 +15,16 @@
 #include "tests/bench/bench.h"
 #include "worker/http_task.h"
 #include "worker/shepherd.h"
+
+namespace {
+
+// Of standard output: a pipe or socket whose other end is closed.
+bool readerGone() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+}  // namespace
 
 // The one program. Here alone the verbs meet what they start.
 int main(int argc, char** argv) {
@@ -38,6 +49,7 @@ int main(int argc, char** argv) {
       std::cerr,
       clock,
       [](baton::Millis pause) { std::this_thread::sleep_for(pause); },
-      ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1};
+      ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1,
+      readerGone};
   return baton::cli::run({argv + 1, argv + argc}, programs, surroundings);
 }

@@ -31,6 +31,14 @@ Result<Session> Session::open(Surroundings& surroundings, const ClientOptions& o
   auto patience = parseDuration(options.patience);
   if (!patience.ok()) return Error(patience.error()).withContext("--patience");
   api_options.patience = *patience;
+  if (surroundings.terminal) {
+    api_options.searching = [&surroundings](const std::string& answers, Millis left) {
+      surroundings.err << printable(fmt::format(
+                              "baton: no active master yet ({}), trying for another {} s", answers,
+                              std::chrono::ceil<Seconds>(left).count()))
+                       << "\n";
+    };
+  }
   ASSIGN_OR_RETURN(webapi::ApiClient api,
                    webapi::ApiClient::make(std::move(api_options), surroundings.clock));
   return Session(surroundings, std::move(api), format, !options.no_header);

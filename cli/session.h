@@ -20,6 +20,8 @@ struct Surroundings {
   const Clock& clock;
   std::function<void(Millis)> sleep;
   bool terminal = false;  // A person reads `err` and can answer on `in`.
+  // Whether who read `out` has gone; empty: nobody can say.
+  std::function<bool()> reader_gone = {};
 };
 
 // Options that every client verb understands.

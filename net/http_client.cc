@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <system_error>
 
 #include "net/body_reader.h"
 #include "net/resolver.h"
@@ -83,20 +84,23 @@ Result<Poco::Timespan> HttpClient::Link::left(BootTime deadline, Micros cap) con
 
 Status HttpClient::Link::connect(const HttpEndpoint& endpoint, BootTime deadline) {
   ASSIGN_OR_RETURN(const auto addresses, resolveBlocking(endpoint.host, endpoint.port));
-  Status last;
+  std::string why;
   for (const SocketAddress& address : addresses) {
     ASSIGN_OR_RETURN(const Poco::Timespan timeout, left(deadline, options_.connect_timeout));
-    last = guarded([&]() -> Status {
+    try {
       socket_ = Poco::Net::StreamSocket();
       const Poco::Net::SocketAddress to(reinterpret_cast<const sockaddr*>(&address.storage),
                                         address.length);
       socket_.connect(to, timeout);
       socket_.setNoDelay(true);
       return {};
-    });
-    if (last.ok()) return last;
+    } catch (const Poco::TimeoutException&) {
+      why = "no answer in time";
+    } catch (const Poco::Exception& e) {
+      why = e.code() != 0 ? std::generic_category().message(e.code()) : e.displayText();
+    }
   }
-  return Error::unavailable("can't connect to {}: {}", authority_, last.error().message());
+  return Error::unavailable("can't connect to {}: {}", authority_, why);
 }
 
 Result<HttpResponse> HttpClient::Link::exchange(const std::string& wire, bool head_request,

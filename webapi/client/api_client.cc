@@ -4,10 +4,13 @@
 #include <charconv>
 #include <thread>
 
+#include "common/base/named_thread.h"
+
 namespace baton::webapi {
 namespace {
 
 constexpr size_t kNamedMastersMax = 16;
+constexpr Micros kSearchTold{2'000'000};
 constexpr Millis kRetryAfterMax{5'000};
 
 Result<net::HttpEndpoint> endpointOf(const std::string& address) {
@@ -37,6 +40,23 @@ Json problemOf(const net::HttpResponse& response) {
 
 bool isFull(ErrorCode code) {
   return code == ErrorCode::Overloaded || code == ErrorCode::StorageFull || code == ErrorCode::Busy;
+}
+
+// What a master refuses with; `asked`: what it was asked, if it says nothing of that.
+Error refusalIn(const net::HttpResponse& response, const Json& problem, const std::string& asked) {
+  std::string detail = textOf(problem, "detail");
+  if (detail.empty()) {
+    detail = fmt::format("{} was answered {} {}", asked, response.status,
+                         net::reasonPhrase(response.status));
+  }
+  return Error(errorCodeOf(response.status, textOf(problem, "code")), std::move(detail),
+               textOf(problem, "field"));
+}
+
+// The address of the active master that an answer names; empty: it names none.
+std::string activeAddressIn(const Json& json) {
+  const auto active = json.find("active");
+  return active != json.end() && active->is_object() ? textOf(*active, "address") : std::string();
 }
 
 Millis retryAfterOf(const net::HttpResponse& response) {
@@ -126,7 +146,9 @@ ApiClient::ApiClient(Options options, const Clock& clock)
 }
 
 Result<ApiReply> ApiClient::call(const ApiRequest& request) {
-  const BootTime deadline = clock_.bootNow() + options_.patience;
+  const BootTime began = clock_.bootNow();
+  const BootTime deadline = began + options_.patience;
+  bool told = !options_.searching;
   for (Master& master : masters_) master.last_answer.clear();
   problem_ = Json::object();
   answer_lost_ = false;
@@ -162,6 +184,10 @@ Result<ApiReply> ApiClient::call(const ApiRequest& request) {
     }
     const Millis left = std::chrono::duration_cast<Millis>(deadline - clock_.bootNow());
     if (left <= Millis(0)) return gaveUp(refused);
+    if (!told && clock_.bootNow() - began >= kSearchTold) {
+      told = true;
+      options_.searching(refused ? refused->message() : lastAnswers(), left);
+    }
     trouble = std::move(refused);
     options_.sleep(std::min(pause, left));
   }
@@ -220,13 +246,9 @@ ApiClient::Attempt ApiClient::judge(size_t index, const ApiRequest& request,
   }
   const Json& problem = attempt.problem = problemOf(response);
   const std::string word = textOf(problem, "code");
-  const ErrorCode code = errorCodeOf(response.status, word);
-  std::string detail = textOf(problem, "detail");
-  if (detail.empty()) {
-    detail = fmt::format("{} {} was answered {} {}", request.method, request.target,
-                         response.status, net::reasonPhrase(response.status));
-  }
-  attempt.result = Error(code, std::move(detail), textOf(problem, "field"));
+  const Error refusal = refusalIn(response, problem, request.method + " " + request.target);
+  const ErrorCode code = refusal.code();
+  attempt.result = refusal;
   attempt.retry_after = retryAfterOf(response);
   attempt.refused =
       code != ErrorCode::NotActive && code != ErrorCode::Fenced && code != ErrorCode::Cancelled;
@@ -264,9 +286,8 @@ bool ApiClient::confirmsLead(size_t index, Micros left) {
 }
 
 void ApiClient::followHint(const Json& problem) {
-  const auto active = problem.find("active");
-  if (active == problem.end() || !active->is_object()) return;
-  const std::string address = textOf(*active, "address");
+  const std::string address = activeAddressIn(problem);
+  if (address.empty()) return;
   for (size_t i = 0; i < masters_.size(); ++i) {
     if (masters_[i].address == address) {
       current_ = i;
@@ -300,14 +321,61 @@ net::HttpRequest ApiClient::toHttp(const ApiRequest& request) const {
 
 Error ApiClient::gaveUp(const std::optional<Error>& trouble) const {
   if (trouble) return *trouble;
+  return Error::make(ErrorCode::NotActive, "no active master answered within {} s ({})",
+                     std::chrono::duration<double>(options_.patience).count(), lastAnswers());
+}
+
+std::string ApiClient::lastAnswers() const {
   std::string answers;
   for (const Master& master : masters_) {
     if (master.last_answer.empty()) continue;
-    answers +=
-        fmt::format("{}{}: {}", answers.empty() ? "" : "; ", master.address, master.last_answer);
+    if (!answers.empty()) answers += "; ";
+    // Most of what is said of a connection names its other end.
+    const bool named = master.last_answer.find(master.address) != std::string::npos;
+    answers += named ? master.last_answer : master.address + ": " + master.last_answer;
   }
-  return Error::make(ErrorCode::NotActive, "no active master answered within {} s ({})",
-                     std::chrono::duration<double>(options_.patience).count(), answers);
+  return answers;
+}
+
+std::vector<MasterAnswer> ApiClient::askAll(std::string_view target, Millis limit) const {
+  ApiRequest question;
+  question.target = std::string(target);
+  const Micros time = std::min<Micros>(limit, options_.patience);
+  std::vector<MasterAnswer> answers;
+  for (const std::string& address : options_.masters) answers.push_back({.address = address});
+  // One after the other, those that are away would add up.
+  const auto ask = [&](size_t first) {
+    std::vector<NamedThread> threads;
+    for (size_t i = first; i < answers.size(); ++i) {
+      threads.emplace_back("baton_ask",
+                           [this, &question, time, &one = answers[i]](std::stop_token) {
+                             one.answer = askOne(one.address, question, time);
+                           });
+    }
+  };
+  ask(0);
+  const size_t configured = answers.size();
+  for (size_t i = 0; i < configured; ++i) {
+    if (!answers[i].answer.ok() || !answers[i].answer->is_object()) continue;
+    const std::string address = activeAddressIn(*answers[i].answer);
+    const bool known = std::any_of(answers.begin(), answers.end(), [&](const MasterAnswer& other) {
+      return other.address == address;
+    });
+    if (!address.empty() && !known) answers.push_back({.address = address, .configured = false});
+  }
+  ask(configured);
+  return answers;
+}
+
+Result<Json> ApiClient::askOne(const std::string& address, const ApiRequest& question,
+                               Micros time) const {
+  ASSIGN_OR_RETURN(const net::HttpEndpoint endpoint, endpointOf(address));
+  ASSIGN_OR_RETURN(const net::HttpResponse response,
+                   net::HttpClient().send(endpoint, toHttp(question), time));
+  if (response.status >= 200 && response.status < 300) {
+    return ApiReply{response.status, {}, response.body, {}}.json();
+  }
+  return refusalIn(response, problemOf(response), question.method + " " + question.target);
 }
 
 Result<Json> ApiClient::get(std::string_view target) {

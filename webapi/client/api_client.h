@@ -44,6 +44,13 @@ struct ApiReply {
   Result<Json> json() const;
 };
 
+// What one master made of a question to all of them.
+struct MasterAnswer {
+  std::string address;
+  bool configured = true;  // False: another one's answer named it as the active one.
+  Result<Json> answer = Json(nullptr);
+};
+
 // Talks to the active one of several masters and rides out a failover: a request goes to the
 // master that was active last; a standby's answer names the active one; what can't be reached, or
 // can't do it now (not_active, overloaded, unavailable and their like), is tried again, all masters
@@ -59,6 +66,9 @@ class ApiClient {
     Millis pause_max{500};
     uint64_t seed = 0;                  // Of the jitter; 0: from the kernel.
     std::function<void(Millis)> sleep;  // Empty: sleeps on this thread.
+    // Told once in a call that has found no active master for two seconds: what each answered, and
+    // for how long it goes on. Empty: nobody wants to know.
+    std::function<void(const std::string& answers, Millis left)> searching = {};
   };
 
   // `clock` outlives this. Errors: InvalidArgument (no masters, or one that is no host:port).
@@ -73,6 +83,12 @@ class ApiClient {
   // The problem document of the refusal that the last call ended with; an empty object if it did
   // not end with one.
   const Json& problem() const { return problem_; }
+
+  // GET of what every master says of itself: asks all that are configured at once, and then the
+  // active ones that they name, each for at most `limit` (and the patience) and never again. In
+  // that order. Errors of one: Unavailable and DeadlineExceeded (it can't be reached), Corrupt, and
+  // what it refuses with.
+  std::vector<MasterAnswer> askAll(std::string_view target, Millis limit) const;
 
   // call() and the body as JSON.
   Result<Json> get(std::string_view target);
@@ -115,6 +131,9 @@ class ApiClient {
   bool wasCarriedOut(const std::string& request_id);
   void followHint(const Json& problem);
   net::HttpRequest toHttp(const ApiRequest& request) const;
+  Result<Json> askOne(const std::string& address, const ApiRequest& question, Micros time) const;
+  // What each master said in this call.
+  std::string lastAnswers() const;
   // `trouble`: what was wrong with a master that leads; absent: there was none.
   Error gaveUp(const std::optional<Error>& trouble) const;
 

@@ -217,18 +217,53 @@ class OnMariadb(SharedCase):
         self.assertEqual(self.system.wait_task(waiting)["status"], "FINISHED")
         eventually(self.system.standby, 15, "the standby")
 
+    def status(self):
+        """Exit code and words of `cluster status`, which asks all masters."""
+        return run_baton("cluster", "status", env={
+            "BATON_MASTERS": ",".join(self.system.rest.addresses),
+            "BATON_TOKEN": self.system.token})
+
     def test_zookeeper_gone_is_a_calm_wait(self):
-        # The active master goes on; there is never a second one; both are candidates again.
+        # The active master goes on; there is never a second one; both are candidates again. Each
+        # says that what it shows is old, and the verb says it of all of them.
         active = self.system.active()
         self.system.stop_zk()
         ended = time.monotonic() + 5
         while time.monotonic() < ended:
             self.assertEqual(self.run_task({"command": ["true"]})["status"], "FINISHED")
             self.assertIn(self.system.active(), (active,))
+        for master in self.system.masters:
+            view = self.system.view(master)
+            self.assertRegex(view["alarm"], "ZooKeeper has not answered for [0-9]+ s; masters")
+            health = {row["node_id"]: row["health"] for row in view["masters"]}
+            self.assertEqual(health.pop(master), "ok")
+            self.assertEqual(set(health.values()), {"unknown"})
+        code, said = self.status()
+        self.assertEqual(code, 0, said)
+        self.assertIn("ACTIVE_ISOLATED", said)
+        for master in self.system.masters:
+            self.assertIn(f"alarm   {master}: ZooKeeper has not answered", said)
         self.system.start_zk()
         self.system.wait_standby(20)
         self.assertEqual(self.system.wait_active(), active)
         self.assertEqual(self.run_task({"command": ["true"]})["status"], "FINISHED")
+
+    def test_a_dead_leader_is_not_shown_as_well_without_zookeeper(self):
+        # The standby can't know that it is gone: the verb, which asks, says that nobody leads.
+        eventually(self.system.standby, 15, "the standby")
+        active = self.system.active()
+        self.system.stop_zk()
+        try:
+            self.system.kill(active)
+            code, said = self.status()
+            self.assertEqual(code, 5, said)
+            self.assertRegex(said, f"{active} .* no answer")
+            self.assertIn("no master that answers leads", said)
+        finally:
+            self.system.start_zk()
+            self.system.start_master(active)
+        self.system.wait_active(20)
+        eventually(self.system.standby, 20, "the standby")
 
     # Starting wrongly -----------------------------------------------------------------------
 

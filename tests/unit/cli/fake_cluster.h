@@ -52,6 +52,8 @@ class FakeCluster {
   }
   void on(const std::string& call, const std::string& body) { on(call, {Answer{200, body}}); }
 
+  std::string address() const { return fmt::format("127.0.0.1:{}", server_.port()); }
+
   std::vector<net::HttpRequest> requests() {
     const std::lock_guard lock(mutex_);
     return requests_;
@@ -64,11 +66,12 @@ class FakeCluster {
     out.str("");
     err.str("");
     Surroundings surroundings{
-        in, out, err, clock, [this](Millis pause) { clock.advance(pause); }, terminal};
+        in, out, err, clock, [this](Millis pause) { clock.advance(pause); }, terminal, reader_gone};
     return cli::run(arguments, programs, surroundings);
   }
 
   bool terminal = false;
+  std::function<bool()> reader_gone;
   test::FakeClock clock;
   std::ostringstream out;
   std::ostringstream err;
