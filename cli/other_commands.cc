@@ -15,8 +15,13 @@ namespace {
 
 // Options of the verbs that start a program.
 struct ProgramOptions {
+  struct ShortCut {
+    std::string key;
+    std::string value = {};
+  };
   std::string config;
-  std::vector<std::string> overrides;  // section.key=value
+  std::vector<std::string> overrides;          // section.key=value
+  std::map<std::string, ShortCut> short_cuts;  // By option.
 };
 
 // Options of `cluster init`.
@@ -26,21 +31,21 @@ struct ClusterInitWords : ProgramOptions {
 };
 
 // The environment's overrides and, stronger, those of the command line.
-Result<conf::Environment> environmentWith(const std::vector<std::string>& overrides) {
+Result<conf::Environment> environmentWith(const ProgramOptions& options) {
   conf::Environment environment = conf::overridesFromProcess();
-  for (const std::string& text : overrides) {
+  for (const std::string& text : options.overrides) {
     const size_t equals = text.find('=');
     const size_t dot = text.find('.');
     if (equals == text.npos || dot == text.npos || dot > equals) {
       return Error::invalidArgument("--set is \"{}\", expected section.key=value",
                                     truncateUtf8(text, 60));
     }
-    std::string name =
-        fmt::format("BATON__{}__{}", text.substr(0, dot), text.substr(dot + 1, equals - dot - 1));
-    for (char& c : name) {
-      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    }
-    environment[name] = text.substr(equals + 1);
+    environment["--set " + text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  for (const auto& [option, short_cut] : options.short_cuts) {
+    if (short_cut.value.empty()) continue;
+    environment.erase("--set " + short_cut.key);
+    environment[option + " " + short_cut.key] = short_cut.value;
   }
   return environment;
 }
@@ -59,7 +64,7 @@ void addProgramOptions(CLI::App& verb, ProgramOptions& options, const std::strin
 template <typename Load, typename Start>
 int loadAndStart(Surroundings& surroundings, const ProgramOptions& options, Load load,
                  Start start) {
-  const auto environment = environmentWith(options.overrides);
+  const auto environment = environmentWith(options);
   if (!environment.ok()) return reportError(surroundings.err, environment.error());
   const auto config = load(options.config, *environment);
   if (!config.ok()) {
@@ -129,27 +134,25 @@ void addStandalone(CLI::App& app, CommandTree& tree, const Programs& programs) {
   CLI::App* verb = app.add_subcommand("standalone",
                                       "Run master and worker in one, on SQLite, without ZooKeeper");
   auto options = std::make_shared<ProgramOptions>();
-  auto short_cuts = std::make_shared<std::map<std::string, std::string>>();
   addProgramOptions(*verb, *options, "");
-  verb->add_option("--data-dir", (*short_cuts)["standalone.data_dir"],
-                   "Folder for everything it keeps (standalone.data_dir)");
-  verb->add_option("--host", (*short_cuts)["http.host"], "Address to listen on (http.host)");
-  verb->add_option("--port", (*short_cuts)["http.port"],
-                   "Port to listen on, 0 for any free one (http.port)");
-  verb->add_option("--runners", (*short_cuts)["standalone.runners"],
-                   "How many tasks run at a time (standalone.runners)");
-  verb->add_option("--heartbeat", (*short_cuts)["heartbeat.interval"],
-                   "Heartbeat interval (heartbeat.interval)");
+  const auto add_short_cut = [&](const std::string& option, const std::string& key,
+                                 const std::string& help) {
+    ProgramOptions::ShortCut& short_cut = options->short_cuts[option] = {.key = key};
+    verb->add_option(option, short_cut.value, fmt::format("{} ({})", help, key));
+  };
+  add_short_cut("--data-dir", "standalone.data_dir", "Folder for everything it keeps");
+  add_short_cut("--host", "http.host", "Address to listen on");
+  add_short_cut("--port", "http.port", "Port to listen on, 0 for any free one");
+  add_short_cut("--runners", "standalone.runners", "How many tasks run at a time");
+  add_short_cut("--heartbeat", "heartbeat.interval", "Heartbeat interval");
   verb->footer(
       "It makes a token of its own and leaves client.yaml where the client verbs find it, so that\n"
-      "they work without any setting.\n\nExample:\n  baton standalone --port 7410 --runners 8");
-  verb->callback([&tree, options, short_cuts, program = programs.standalone] {
-    tree.action = [options, short_cuts, program](Surroundings& surroundings) {
-      ProgramOptions all = *options;
-      for (const auto& [key, value] : *short_cuts) {
-        if (!value.empty()) all.overrides.push_back(key + "=" + value);
-      }
-      return loadAndStart(surroundings, all, conf::loadStandaloneConfig, program);
+      "they work without any setting. Beside another standalone that still runs they stay with\n"
+      "that one; BATON_CLIENT_CONFIG=DATA_DIR/client.yaml leads them to this one.\n\n"
+      "Example:\n  baton standalone --port 7410 --runners 8");
+  verb->callback([&tree, options, program = programs.standalone] {
+    tree.action = [options, program](Surroundings& surroundings) {
+      return loadAndStart(surroundings, *options, conf::loadStandaloneConfig, program);
     };
   });
 }

@@ -20,8 +20,11 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
-// "BATON__HTTP__PORT" -> "http.port"; empty when it has no two parts.
-std::string keyOfVariable(std::string_view variable) {
+bool isOption(std::string_view override) { return override.starts_with("--"); }
+
+// "BATON__HTTP__PORT", "--port http.port" -> "http.port"; empty when it has no two parts.
+std::string keyOfOverride(std::string_view variable) {
+  if (isOption(variable)) return lowered(variable.substr(variable.find(' ') + 1));
   const std::string rest = lowered(variable.substr(kOverridePrefix.size()));
   const size_t split = rest.find("__");
   if (split == rest.npos) return {};
@@ -59,7 +62,12 @@ RawValue rawFromVariable(const Key& key, const std::string& text) {
 std::string unknownKey(Program program, std::string_view name) {
   std::vector<std::string_view> names;
   for (const Key& key : keysOf(program)) names.push_back(key.name);
-  const std::string_view nearest = nearestWord(name, names);
+  std::string_view nearest = nearestWord(name, names);
+  // The other programs have some under the names of their own sections.
+  const std::string_view last = name.substr(name.find('.') + 1);
+  for (size_t i = 0; nearest.empty() && i < names.size(); ++i) {
+    if (names[i].substr(names[i].find('.') + 1) == last) nearest = names[i];
+  }
   const std::string hint = nearest.empty() ? "; `baton config keys` lists all"
                                            : fmt::format("; did you mean {}?", nearest);
   return fmt::format("is no setting of {}{}", sampleFileOf(program), hint);
@@ -105,11 +113,16 @@ Settings Settings::read(Program program, const std::string& file, std::string_vi
     }
     take(entry.name, entry.value, file, entry.line);
   }
-  for (const auto& [variable, value] : environment) {
-    const std::string name = keyOfVariable(variable);
-    const Key* key = findKey(program, name);
-    if (key == nullptr && isKnownAnywhere(name)) continue;  // Meant for another program.
-    take(name, key == nullptr ? RawValue{} : rawFromVariable(*key, value), variable, 0);
+  for (const bool options : {false, true}) {
+    for (const auto& [variable, value] : environment) {
+      if (isOption(variable) != options) continue;
+      const std::string name = keyOfOverride(variable);
+      const Key* key = findKey(program, name);
+      // Variables are there for all programs that are started from here; an option is for this one.
+      if (key == nullptr && !options && isKnownAnywhere(name)) continue;
+      take(name, key == nullptr ? RawValue{} : rawFromVariable(*key, value),
+           variable.substr(0, variable.find(' ')), 0);
+    }
   }
   for (const Key& key : keysOf(program)) {
     if (key.required && !settings.isSet(key.name)) {

@@ -12,6 +12,8 @@
 
 namespace baton::conf {
 
+// Settings that are stronger than a file: variables ("BATON__HTTP__PORT"), and, stronger still,
+// options of the command line as "--port http.port".
 using Environment = std::map<std::string, std::string>;
 // The variables of this process that begin with "BATON__".
 Environment overridesFromProcess();

@@ -1,5 +1,6 @@
 #include "cli/serve/serve_standalone.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -16,6 +17,7 @@
 #include "master/master_active_service.h"
 #include "master/master_ports.h"
 #include "master/param_ports.h"
+#include "webapi/client/api_client.h"
 #include "webapi/web_server.h"
 #include "webapi/webhook_sender.h"
 #include "worker/worker_daemon.h"
@@ -24,6 +26,7 @@ namespace baton::cli {
 namespace {
 
 constexpr const char* kNode = "standalone";
+constexpr Millis kOtherLimit{1'000};
 
 // The token in that file of the data folder, made at the first start.
 Result<std::string> ownToken(const std::string& path) {
@@ -68,11 +71,37 @@ Result<Prepared> prepare(const conf::StandaloneConfig& config) {
   return prepared;
 }
 
-// Once in the data folder, for those who name it, and once where the command line looks by itself.
-Status leaveClientSettings(const conf::StandaloneConfig& config, const std::string& address) {
+// Whether another standalone, to which that client file leads, still runs.
+bool othersAnswer(const std::string& client_file, const std::string& address, const Clock& clock) {
+  const auto known = conf::readClientFile(client_file);
+  if (!known.ok() || known->masters == std::vector<std::string>{address}) return false;
+  webapi::ApiClient::Options options;
+  options.masters = known->masters;
+  options.token = known->token;
+  const auto api = webapi::ApiClient::make(std::move(options), clock);
+  if (!api.ok()) return false;
+  // Whoever listens there now is not that one if it does not know the token.
+  const auto answers = api->askAll("/api/v1/cluster", kOtherLimit);
+  return std::any_of(answers.begin(), answers.end(),
+                     [](const webapi::MasterAnswer& one) { return one.answer.ok(); });
+}
+
+// Once in the data folder, for those who name it, and once where the command line looks by itself:
+// unless that leads to another one that runs. Returns what to write before a client verb.
+Result<std::string> leaveClientSettings(const conf::StandaloneConfig& config,
+                                        const std::string& address, const Clock& clock) {
   const std::string token_file = config.data_dir + "/token";
-  RETURN_IF_ERROR(conf::writeClientFile(config.data_dir + "/client.yaml", {address}, token_file));
-  return conf::writeClientFile(conf::standaloneClientFile(), {address}, token_file);
+  const std::string own_file = config.data_dir + "/client.yaml";
+  RETURN_IF_ERROR(conf::writeClientFile(own_file, {address}, token_file));
+  const std::string shared_file = conf::standaloneClientFile();
+  if (!othersAnswer(shared_file, address, clock)) {
+    RETURN_IF_ERROR(conf::writeClientFile(shared_file, {address}, token_file));
+    return std::string();
+  }
+  const std::string prefix = "BATON_CLIENT_CONFIG=" + own_file + " ";
+  std::cerr << "baton standalone: the client verbs stay with the standalone that " << shared_file
+            << " names and that still runs; to reach this one: " << prefix << "baton ...\n";
+  return prefix;
 }
 
 worker::WorkerOptions workerOptionsOf(const conf::StandaloneConfig& config,
@@ -120,11 +149,11 @@ Status serve(const conf::StandaloneConfig& config, Prepared& prepared, SignalWai
   service.setFailover(failover);
   ports.setFailover(failover);
   RETURN_IF_ERROR(failover.start(service));
-  RETURN_IF_ERROR(leaveClientSettings(config, address));
+  ASSIGN_OR_RETURN(const std::string prefix, leaveClientSettings(config, address, clock));
   worker::WorkerDaemon daemon(workerOptionsOf(config, prepared, web.port()));
   RETURN_IF_ERROR(daemon.start());
   std::cout << "baton standalone: http://" << address << ", data in " << config.data_dir << "\n"
-            << "Another terminal: baton task submit --follow -- echo hello\n"
+            << "Another terminal: " << prefix << "baton task submit --follow -- echo hello\n"
             << std::flush;
   awaitEnd(signals);
   logInfo("standalone_stopping");

@@ -13,31 +13,6 @@
 namespace baton::cli {
 namespace {
 
-constexpr const char* kCluster =
-    R"({"cluster":"c","epoch":8,"active":{"node_id":"m1","address":"h:1","since":"2026"},)"
-    R"("masters":[{"node_id":"m1","role":"active","state":"ACTIVE","address":"h:1"}]})";
-
-// Status must name the active one, and end with 5 when nobody leads.
-TEST(ClusterVerbsTest, StatusNamesTheActive) {
-  FakeCluster cluster;
-  cluster.on("GET /api/v1/cluster", kCluster);
-  EXPECT_EQ(cluster.run({"cluster", "status"}), 0);
-  EXPECT_NE(cluster.out.str().find("active  m1 at h:1 since 2026"), std::string::npos);
-  EXPECT_NE(cluster.out.str().find("NODE"), std::string::npos);
-  EXPECT_EQ(cluster.run({"cluster", "status", "-o", "json"}), 0);
-  EXPECT_EQ((*parseJson(cluster.out.str()))["epoch"], 8);
-  cluster.on("GET /api/v1/cluster", R"({"cluster":"c","epoch":8,"active":null,"masters":[]})");
-  EXPECT_EQ(cluster.run({"cluster", "status"}), kExitNoMaster);
-  // What holds the queue back must be seen at the first look.
-  EXPECT_EQ(cluster.out.str().find("degraded"), std::string::npos);
-  cluster.on("GET /api/v1/cluster",
-             R"({"cluster":"c","epoch":8,"active":{"node_id":"m1"},"min_priority":"high"})");
-  EXPECT_EQ(cluster.run({"cluster", "status"}), 0);
-  EXPECT_NE(cluster.out.str().find("degraded: only tasks of priority high and above are started"),
-            std::string::npos)
-      << cluster.out.str();
-}
-
 // Lists must print as tables with and without their head, as JSON and as YAML.
 TEST(ClusterVerbsTest, ListsPrintInEveryFormat) {
   FakeCluster cluster;
@@ -110,6 +85,22 @@ TEST(CommandLineTest, ProgramsGetTheirSettings) {
   EXPECT_EQ(seen.engine.heartbeat.interval, Millis(1'000));
   EXPECT_EQ(cluster.run({"standalone", "--runners", "010"}, "", programs), kExitUsage);
   EXPECT_EQ(cluster.run({"standalone", "--set", "nonsense"}, "", programs), kExitUsage);
+  // What is wrong is told under the name that the person wrote.
+  for (const auto& [words, told] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--set", "foo.bar=1"},
+            "--set: foo.bar: is no setting of standalone.yaml; `baton config keys` lists all\n"},
+           {{"--port", "99999"},
+            "--port: http.port: is \"99999\", expected a whole number from 0 to 65535\n"},
+           {{"--set", "worker.runners=2"},
+            "--set: worker.runners: is no setting of standalone.yaml; did you mean "
+            "standalone.runners?\n"}}) {
+    std::vector<std::string> arguments = {"standalone"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    EXPECT_EQ(cluster.run(arguments, "", programs), kExitUsage);
+    EXPECT_EQ(cluster.err.str(), told);
+  }
+  EXPECT_EQ(cluster.run({"standalone", "--set", "http.port=1", "--port", "2"}, "", programs), 7);
+  EXPECT_EQ(seen.http.port, 2);
   EXPECT_EQ(cluster.run({"standalone", "--config", "/nonexistent"}, "", programs), kExitNotFound);
   std::vector<std::string> arguments;
   programs.shepherd = [&](const std::vector<std::string>& given) {

@@ -185,6 +185,13 @@ TEST(SettingsTest, WrongOverridesNameTheVariable) {
                 .find("did you mean worker.runners?"),
             std::string::npos);
   EXPECT_NE(issuesOf(kMinimal, Program::Worker, {{"BATON__", "1"}}), "");
+  // An option is stronger, and means this program.
+  EXPECT_EQ(issuesOf(kMinimal, Program::Worker,
+                     {{"--set WORKER.runners", "7"}, {"BATON__WORKER__RUNNERS", "010"}}),
+            issuesOf(kMinimal, Program::Worker, {{"BATON__WORKER__RUNNERS", "010"}}));
+  EXPECT_NE(issuesOf(kMinimal, Program::Worker, {{"--set zookeeper.root", "/x"}})
+                .find("--set: zookeeper.root: is no setting of worker.yaml"),
+            std::string::npos);
   EXPECT_EQ(issuesOf(kMinimal, Program::Worker, {{"BATON__ZOOKEEPER__ROOT", "/x"}}), "");
 }
 
