@@ -80,8 +80,11 @@ int runWait(Session& session, const RunWaitOptions& options) {
     progress.show(*run);
     const BootTime now = session.clock().bootNow();
     if (now >= deadline) {
-      session.err() << fmt::format("baton: run {} is still {} after {}\n", options.id,
-                                   printable(memberText(*run, "status")), options.timeout);
+      const std::string waiting = memberText(*run, "waiting_text");
+      session.err() << printable(fmt::format("baton: run {} is still {} after {}{}", options.id,
+                                             memberText(*run, "status"), options.timeout,
+                                             waiting.empty() ? "" : ": " + waiting))
+                    << "\n";
       return kExitTimeout;
     }
     session.sleep(std::min(pace.next(), std::chrono::ceil<Millis>(deadline - now)));

@@ -80,6 +80,7 @@ class LogCopier {
       return copied;
     }
   }
+  bool wrote() const { return wrote_; }
   // The last error was an answer that was cut, which says nothing of who gives the rest.
   bool wasCut() const { return cut_; }
 
@@ -184,14 +185,25 @@ class LogCopier {
     std::ostream& to = stream.name == "stdout" ? session_.out() : session_.err();
     to.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     to.flush();
+    wrote_ = wrote_ || !bytes.empty();
   }
 
   Session& session_;
   const std::string id_;
   std::string attempt_;
   bool cut_ = false;
+  bool wrote_ = false;
   std::array<Stream, 2> streams_{Stream{"stdout"}, Stream{"stderr"}};
 };
+
+// Why a task has no output.
+std::string standingLine(const Json& task) {
+  if (hasEnded(task)) return "baton: " + endText(task);
+  std::string why = waitingText(task, ": ");
+  if (why.empty() && !whyText(task).empty()) why = ": " + whyText(task);
+  return printable(fmt::format("baton: task {} is {}{}", memberText(task, "id"),
+                               memberText(task, "status"), why));
+}
 
 // Copies until the task has ended; `last` is the task as it then is. What is cut is asked for again
 // from where it was: the master may have been taken over from. A worker that does not answer is
@@ -217,7 +229,11 @@ Status followToEnd(Session& session, LogCopier& copier, const std::string& id, J
       if (!followed.ok()) {
         const bool passes = followed.error().code() == ErrorCode::Unavailable;
         if (!passes || (hasEnded(last) && !copier.wasCut())) return followed;
-        if (!said) {
+        // A cut is mended without anybody's help, and standard error may be the task's in a file.
+        if (!said && copier.wasCut() && session.terminal()) {
+          session.err() << "baton: the connection to the master was lost, looking for the active "
+                           "one\n";
+        } else if (!said && !copier.wasCut()) {
           session.err() << fmt::format("baton: {}; trying again\n", followed.error().told());
         }
         said = true;
@@ -226,9 +242,7 @@ Status followToEnd(Session& session, LogCopier& copier, const std::string& id, J
       }
     }
     if (!tried && ++looks == kLooksInSilence) {
-      session.err() << printable(fmt::format("baton: task {} is {}: {}", id,
-                                             memberText(last, "status"), whyText(last)))
-                    << "\n";
+      session.err() << standingLine(last) << "\n";
     }
     // The output of an attempt that had ended before it was asked for is whole.
     if (hasEnded(last)) return {};
@@ -280,7 +294,16 @@ int taskLogs(Session& session, const LogsOptions& options) {
   copier.setStreams(stream != "stderr", stream != "stdout");
   copier.setAttempt(options.attempt);
   const Status copied = copyAsAsked(session, copier, options);
-  return copied.ok() ? kExitOk : session.fail(copied.error());
+  if (!copied.ok()) return session.fail(copied.error());
+  if (!options.follow && options.attempt.empty() && !copier.wrote()) {
+    // Nothing was written where nothing ran: that is worth a word.
+    const auto task = session.api().get(taskPath(options.id));
+    if (task.ok() && (memberText(*task, "started_at").empty() ||
+                      memberText(*task, "reason") == "start_failed")) {
+      session.err() << standingLine(*task) << "\n";
+    }
+  }
+  return kExitOk;
 }
 
 int followTask(Session& session, const std::string& id) {

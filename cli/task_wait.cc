@@ -34,9 +34,17 @@ std::string endText(const Json& task) {
   } else if (reason == "signal") {
     text += fmt::format(" (signal {})", memberText(task, "signal"));
   } else if (!reason.empty()) {
-    text += fmt::format(" ({})", reason);
+    const std::string why = memberText(task, "reason_text");
+    text += fmt::format(" ({}{}{})", reason, why.empty() ? "" : ": ", why);
   }
   return printable(text);
+}
+
+std::string waitingText(const Json& task, std::string_view lead) {
+  const auto waiting = task.find("waiting_for");
+  if (waiting == task.end() || !waiting->is_object()) return {};
+  const std::string text = memberText(*waiting, "text");
+  return std::string(lead) + (text.empty() ? memberText(*waiting, "code") : text);
 }
 
 int taskWait(Session& session, const WaitOptions& options) {
@@ -60,8 +68,10 @@ int taskWait(Session& session, const WaitOptions& options) {
     }
     const BootTime now = session.clock().bootNow();
     if (now >= deadline) {
-      session.err() << fmt::format("baton: task {} is still {} after {}\n", options.id,
-                                   printable(memberText(*task, "status")), options.timeout);
+      session.err() << printable(fmt::format("baton: task {} is still {} after {}{}", options.id,
+                                             memberText(*task, "status"), options.timeout,
+                                             waitingText(*task, ": ")))
+                    << "\n";
       return kExitTimeout;
     }
     session.sleep(std::min(pace.next(), std::chrono::ceil<Millis>(deadline - now)));

@@ -30,7 +30,9 @@ std::string taskPath(const std::string& id);
 // code (see exitCodeOfTask), 124 when the time was over first.
 int taskWait(Session& session, const WaitOptions& options);
 
-// "task 7 FAILED (exit_code 3)", for people.
+// "task 7 FAILED (exit code 3)", for people.
 std::string endText(const Json& task);
+// What a task waits for, behind `lead`; empty: nothing.
+std::string waitingText(const Json& task, std::string_view lead);
 
 }  // namespace baton::cli
