@@ -38,7 +38,7 @@ void addCallbackList(CLI::App& callback, CommandTree& tree) {
   CLI::App* verb =
       callback.add_subcommand("list", "List callbacks that were given up, the newest first");
   auto pages = std::make_shared<PageOptions>();
-  addPageOptions(*verb, *pages, false);
+  addPageOptions(*verb, *pages, false, 100);
   verb->footer("Example:\n  baton callback list -n 10");
   verb->callback([&tree, pages] {
     setClientAction(tree, [pages](Session& session) { return callbackList(session, *pages); });

@@ -55,7 +55,7 @@ void addHostList(CLI::App& host, CommandTree& tree) {
                    "A part of the worker's id or host's name; with --runners of the runner's id");
   list->add_option("--worker", options->worker, "With --runners: those of this worker");
   list->add_option("--host", options->host, "With --runners: those on this host");
-  addPageOptions(*list, options->pages, true);
+  addPageOptions(*list, options->pages, true, 1000);
   list->footer(
       "Examples:\n  baton host list\n  baton host list --health suspect,dead --total\n"
       "  baton host list --runners --state idle -o json");

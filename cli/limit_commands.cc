@@ -47,7 +47,7 @@ void addNamed(CLI::App& parent, CommandTree& tree, const std::string& name, cons
 void addLimitListOptions(CLI::App& verb, LimitListOptions& options) {
   verb.add_option("--name", options.name, "The whole name");
   verb.add_option("-q,--text", options.text, "A part of the name");
-  addPageOptions(verb, options.pages, true);
+  addPageOptions(verb, options.pages, true, 1000);
 }
 
 void addLimitVerbs(CLI::App& limit, CommandTree& tree) {

@@ -35,8 +35,9 @@ std::function<std::string(const std::string&)> numberFrom(int64_t min, int64_t m
   };
 }
 
-void addPageOptions(CLI::App& verb, PageOptions& options, bool total) {
-  verb.add_option("-n,--limit", options.limit, "Items a page, 1 to 1000 (default: 50)");
+void addPageOptions(CLI::App& verb, PageOptions& options, bool total, int page) {
+  verb.add_option("-n,--limit", options.limit,
+                  fmt::format("Items a page, 1 to 1000 (default: {})", page));
   verb.add_option("--cursor", options.cursor, "Go on after the page that named this cursor");
   verb.add_flag("--all", options.all, "All pages");
   if (total) verb.add_flag("--total", options.total, "Count all that match, too");

@@ -23,8 +23,9 @@ CLI::Option* addRepeated(CLI::App& verb, const std::string& name, std::vector<st
 // digits (CLI11 alone reads 010 as 8 and 0x10 as 16): what was expected, or nothing.
 std::function<std::string(const std::string&)> oneOf(std::vector<std::string> words);
 std::function<std::string(const std::string&)> numberFrom(int64_t min, int64_t max);
-// --limit, --cursor, --all, and --total where the list can count.
-void addPageOptions(CLI::App& verb, PageOptions& options, bool total);
+// --limit, --cursor, --all, and --total where the list can count. `page`: what the master gives
+// where no limit is asked for.
+void addPageOptions(CLI::App& verb, PageOptions& options, bool total, int page = 50);
 
 // Adds NAME=VALUE words to the object `field` of `json`; without words there is none. Errors:
 // InvalidArgument (names the option).

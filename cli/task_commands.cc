@@ -117,8 +117,10 @@ void addList(CLI::App& task, CommandTree& tree) {
   verb->add_option("--runner", options->runner, "Runner of the newest attempt");
   verb->add_option("--run", options->run, "Run of a flow that they are parts of");
   verb->add_option("--flow", options->flow, "Flow whose runs they are parts of");
-  verb->add_option("--since", options->since, "Made at this time or later; an age (2h) or a time");
-  verb->add_option("--before", options->before, "Made before this time; an age or a time");
+  verb->add_option("--since,--created-since", options->since,
+                   "Made at this time or later; an age (2h) or a time");
+  verb->add_option("--before,--created-before", options->before,
+                   "Made before this time; an age or a time");
   addPageOptions(*verb, options->pages, true);
   verb->footer(
       "Examples:\n  baton task list --status RUNNING,QUEUED\n"

@@ -135,7 +135,7 @@ YAML
 start_process() {
   local name=$1 verb=${1%%[0-9]*} pid
   [ -d "$dir/$name" ] || fail "there is no $name under $dir"
-  if alive "$name" >/dev/null; then echo "$name is running"; return 0; fi
+  if alive "$name" >/dev/null; then return 0; fi
   # Its own session: a Ctrl-C that is meant for the script reaches nobody else.
   [ -x "$baton" ] || fail "$baton is missing; scripts/build.sh makes it"
   setsid "$baton" "$verb" --config "$dir/$name/$verb.yaml" </dev/null >>"$dir/$name/log" 2>&1 &
@@ -230,14 +230,20 @@ status() {
   "$here/private_zookeeper.sh" status "$dir/zk" | sed 's/^/zk       /' || true
 }
 
+# Of the master, worker or shepherd that is meant.
+number_of() {
+  [ -n "${words[2]:-}" ] || fail "$1 ${words[1]} needs a number, such as $1 ${words[1]} 1"
+  echo "${words[2]}"
+}
+
 kill_one() {
   local name pid
   case ${words[1]:-} in
     master-active) name=$(master_with_role active) || fail "no master is active" ;;
     master-standby) name=$(master_with_role standby) || fail "no master is standby" ;;
-    master|worker) name=${words[1]}${words[2]:?number} ;;
+    master|worker) name=${words[1]}$(number_of "$1") ;;
     shepherd)
-      name=worker${words[2]:?number}
+      name=worker$(number_of "$1")
       pid=$(shepherd_of "$name") || fail "$name has no shepherd"
       kill "-$signal" "$pid"
       echo "sent $signal to the shepherd of $name (pid $pid)"
@@ -264,12 +270,16 @@ zookeeper() {
 }
 
 service() {
+  local name
   case ${words[1]:-} in
     zk) zookeeper "$1" && "$here/private_zookeeper.sh" status "$dir/zk" ;;
-    db) "$here/private_mariadb.sh" "$1" "$dir/db" ;;
+    db) "$here/private_mariadb.sh" "$1" "$dir/db"
+      [ "$1" = start ] || echo "db is stopped" ;;
     master|worker)
-      [ "$1" = start ] || { signal=TERM; kill_one; return; }
-      start_process "${words[1]}${words[2]:?number}" ;;
+      [ "$1" = start ] || { signal=TERM; kill_one stop; return; }
+      name=${words[1]}$(number_of start)
+      start_process "$name"
+      echo "$name runs (pid $(alive "$name"))" ;;
     *) usage >&2; exit 2 ;;
   esac
 }
@@ -303,7 +313,7 @@ case ${words[0]:-} in
     [ -e "$dir/token" ] || fail "there is no cluster under $dir"
     echo "export BATON_MASTERS=$(master_list)"
     echo "export BATON_TOKEN=$(cat "$dir/token")" ;;
-  kill) kill_one ;;
+  kill) kill_one kill ;;
   start) service start ;;
   stop) service stop ;;
   down) down ;;
