@@ -173,7 +173,7 @@ TEST_F(RunVerbsTest, RefusalsHaveTheirExitCodes) {
 TEST_F(RunVerbsTest, WaitEndsWithItsTimeout) {
   cluster_.on("GET /api/v1/runs/12", kRun);
   EXPECT_EQ(cluster_.run({"run", "wait", "12", "--timeout", "30s"}), kExitTimeout);
-  EXPECT_EQ(cluster_.err.str(), "baton: run 12 is still WAITING after 30s\n");
+  EXPECT_EQ(cluster_.err.str(), "baton: run 12 is still WAITING after 30s: for run 11\n");
   cluster_.on("GET /api/v1/runs/12", R"({"id":"12","status":"FINISHED"})");
   EXPECT_EQ(cluster_.run({"run", "wait", "12"}), 0);
   EXPECT_EQ(cluster_.err.str(), "run 12 FINISHED\n");

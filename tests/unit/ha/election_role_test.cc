@@ -385,42 +385,6 @@ TEST_F(ElectionRoleTest, ServiceFailureReleasesTheLock) {
   EXPECT_EQ(phase(), FailoverState::Contending);
 }
 
-TEST_F(ElectionRoleTest, HandOverNeedsTheRole) {
-  toStandby();
-  send(ha::HandOverAsked{"not mine to give"});
-  EXPECT_EQ(phase(), FailoverState::Standby);
-}
-
-// As a clean stop, but that it stands for election again; whoever takes the lock then leads.
-TEST_F(ElectionRoleTest, HandOverDrainsReleasesAndStandsAgain) {
-  toActive();
-  forget();
-  send(ha::HandOverAsked{"sync"});
-  EXPECT_EQ(phase(), FailoverState::Draining);
-  EXPECT_FALSE(state.mayAct());
-  send(ha::HandOverAsked{"again"});
-  EXPECT_EQ(count<ha::StartDrain>(), 1U);
-  send(ha::DrainReply{last<ha::StartDrain>()->id});
-  EXPECT_EQ(last<ha::StartDemote>()->released_epoch, 6U);
-  demoteAnswer();
-  send(ha::ReleaseReply{g(), last<ha::SendRelease>()->id, CoordCode::Ok});
-  EXPECT_EQ(count<ha::CloseSession>(), 0U);
-  lockIsAbsent();
-  viewAnswer();
-  EXPECT_EQ(phase(), FailoverState::Contending);
-  EXPECT_TRUE(state.alarm.empty());
-}
-
-TEST_F(ElectionRoleTest, StopDuringAHandOverStops) {
-  toActive();
-  send(ha::HandOverAsked{"sync"});
-  send(ha::StopRequested{});
-  send(ha::DrainReply{last<ha::StartDrain>()->id});
-  demoteAnswer();
-  send(ha::ReleaseReply{g(), last<ha::SendRelease>()->id, CoordCode::Ok});
-  EXPECT_EQ(phase(), FailoverState::Stopped);
-}
-
 // Rows 23 to 26 as a clean stop takes them: drain, demote, delete the lock, close.
 TEST_F(ElectionRoleTest, StopDrainsDemotesReleasesAndCloses) {
   toActive();
