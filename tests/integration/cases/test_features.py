@@ -73,6 +73,23 @@ class Features(SharedCase):
         self.receiver.answer, self.receiver.location = 200, None
         self.receiver.requests.clear()
 
+    def test_a_second_standalone_leaves_the_clients_to_the_first(self):
+        # Verbs without settings go on to reach the one that runs; the second names its own way.
+        def text(path):
+            with open(path) as file:
+                return file.read()
+        first = self.system.rest.addresses[0]
+        shared = self.system.file(".local", "state", "baton", "client.yaml")
+        self.assertIn(first, text(shared))
+        other = self.standalone(start=False)
+        other.start(env={"HOME": self.system.path})
+        eventually(lambda: "Another terminal" in other.log("standalone"), 10, "its greeting")
+        own = other.file("data", "client.yaml")
+        self.assertIn(f"to reach this one: BATON_CLIENT_CONFIG={own} baton",
+                      other.log("standalone"))
+        self.assertIn(other.rest.addresses[0], text(own))
+        self.assertIn(first, text(shared))
+
     def test_higher_priorities_run_first_and_equals_in_their_order(self):
         # One runner that is busy while all are handed in.
         ledger = self.system.ledger("priorities")
