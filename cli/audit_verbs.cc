@@ -30,7 +30,7 @@ int auditList(Session& session, const AuditListOptions& options) {
   if (!timed.ok()) return session.fail(timed.error());
   return listPages(
       session, "/api/v1/audit", std::move(fields),
-      {memberColumn("AT", "at"), memberColumn("WHO", "principal"), memberColumn("FROM", "remote"),
+      {timeColumn("AT", "at"), memberColumn("WHO", "principal"), memberColumn("FROM", "remote"),
        memberColumn("ACTION", "action"), memberColumn("OBJECT", "object"),
        memberColumn("OUTCOME", "outcome"), Column{"DETAIL", wordsOf}},
       options.pages);

@@ -35,7 +35,7 @@ int callbackList(Session& session, const PageOptions& options) {
       session, kDead, {},
       {memberColumn("ID", "id"), Column{"OF", subjectOf}, memberColumn("ATTEMPT", "attempt"),
        memberColumn("EVENT", "event"), memberColumn("URL", "url"), memberColumn("TRIES", "tries"),
-       memberColumn("CREATED", "created_at"), memberColumn("ERROR", "last_error")},
+       timeColumn("CREATED", "created_at"), memberColumn("ERROR", "last_error")},
       options);
 }
 

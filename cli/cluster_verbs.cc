@@ -12,7 +12,7 @@ std::vector<Column> takeoverColumns() {
   return {memberColumn("EPOCH", "epoch"),
           memberColumn("NODE", "node_id"),
           memberColumn("REASON", "reason"),
-          memberColumn("AT", "at"),
+          timeColumn("AT", "at"),
           memberColumn("DETECT_MS", "detect_ms"),
           memberColumn("LOCK_MS", "lock_ms"),
           memberColumn("BUMP_MS", "bump_ms"),

@@ -31,7 +31,7 @@ int eventList(Session& session, const EventListOptions& options) {
   return listPages(
       session, "/api/v1/events", std::move(fields),
       {memberColumn("ID", "id"), memberColumn("NAME", "name"), memberColumn("KEY", "key"),
-       memberColumn("HAPPENED", "happened_at"), memberColumn("DATA", "data")},
+       timeColumn("HAPPENED", "happened_at"), memberColumn("DATA", "data")},
       options.pages);
 }
 
@@ -44,7 +44,7 @@ int missedList(Session& session, const MissedListOptions& options) {
   if (!timed.ok()) return session.fail(timed.error());
   return listPages(session, "/api/v1/missed", std::move(fields),
                    {memberColumn("FLOW", "flow"), memberColumn("PLAN_TIME", "plan_time"),
-                    memberColumn("REASON", "reason"), memberColumn("RECORDED", "recorded_at"),
+                    memberColumn("REASON", "reason"), timeColumn("RECORDED", "recorded_at"),
                     memberColumn("RUN", "run_id"), memberColumn("WHY", "reason_text")},
                    options.pages);
 }

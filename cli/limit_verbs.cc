@@ -50,7 +50,7 @@ Result<int64_t> readNumber(std::string_view option, const std::string& text) {
     value = value * 10 + (c - '0');
   }
   if (text.empty() || value < 0 || value > kLimitMax) {
-    return Error::invalidArgument("{} is \"{}\", expected a number from 0 to {}", option,
+    return Error::invalidArgument("{}: is \"{}\", expected a number from 0 to {}", option,
                                   truncateUtf8(text, 40), kLimitMax);
   }
   return value;
@@ -58,7 +58,7 @@ Result<int64_t> readNumber(std::string_view option, const std::string& text) {
 
 Status checkPriority(const std::string& word) {
   if (parsePriority(word)) return {};
-  return Error::invalidArgument("--min-priority is \"{}\", expected low, normal, high or critical",
+  return Error::invalidArgument("--min-priority: is \"{}\", expected low, normal, high or critical",
                                 truncateUtf8(word, 40));
 }
 
@@ -70,7 +70,14 @@ void putText(Json& row, std::string_view name, const std::string& option) {
 
 int showLimit(Session& session, const Result<Json>& answer) {
   if (!answer.ok()) return session.fail(answer.error());
-  session.printObject(*answer);
+  Json shown = *answer;
+  // Of the cluster 0 means that nothing limits it; elsewhere, that nothing starts.
+  for (const char* name : {"running_max", "configured_running_max"}) {
+    if (session.format() == Format::Table && shown.is_object() && shown.value(name, Json()) == 0) {
+      shown[name] = std::string(kEndWord);
+    }
+  }
+  session.printObject(shown);
   return kExitOk;
 }
 
@@ -89,6 +96,12 @@ int tellDone(Session& session, const Result<Json>& answer, const std::string& do
 }  // namespace
 
 int groupSet(Session& session, const GroupSetOptions& options) {
+  if (options.limit.empty() && options.window.empty() && options.time_zone.empty() &&
+      options.min_priority.empty() && options.description.empty()) {
+    return session.fail(Error::invalidArgument(
+        "nothing is to be set; expected --limit, --window, --time-zone, --min-priority or "
+        "--description"));
+  }
   if (!options.min_priority.empty() && options.min_priority != kEndWord) {
     if (const Status known = checkPriority(options.min_priority); !known.ok()) {
       return session.fail(known.error());

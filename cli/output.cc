@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/model/task_spec.h"
+
 namespace baton::cli {
 namespace {
 
@@ -22,14 +24,25 @@ std::string scalarText(const Json& value) {
   return dumpJson(value);
 }
 
-// "a=1,b=2" for an object of scalars, "x,y" for a list of them.
+// An object that holds nothing but scalars.
+bool isFlat(const Json& value) {
+  return value.is_object() && !value.empty() &&
+         std::none_of(value.begin(), value.end(),
+                      [](const Json& item) { return item.is_structured(); });
+}
+
+// "a=1,b=2" for an object of scalars, "x,y" for a list of them, "c=(a=1,b=2)" for one in another.
 std::string compactText(const Json& value) {
   if (!value.is_structured()) return scalarText(value);
   std::string out;
   for (const auto& [key, item] : value.items()) {
     if (!out.empty()) out += ',';
     if (value.is_object()) out += key + "=";
-    out += item.is_structured() ? dumpJson(item) : scalarText(item);
+    if (isFlat(item)) {
+      out += "(" + compactText(item) + ")";
+    } else {
+      out += item.is_structured() ? dumpJson(item) : scalarText(item);
+    }
   }
   return out;
 }
@@ -105,6 +118,38 @@ std::string memberText(const Json& row, std::string_view name) {
 
 Column memberColumn(std::string_view heading, std::string name) {
   return {heading, [name = std::move(name)](const Json& row) { return memberText(row, name); }};
+}
+
+std::string shortTime(std::string_view rfc3339) {
+  const size_t point = rfc3339.find('.');
+  const bool time = rfc3339.size() > 20 && rfc3339[10] == 'T' && point == 19;
+  const size_t zone = time ? rfc3339.find_first_not_of("0123456789", point + 1) : rfc3339.npos;
+  if (zone == rfc3339.npos) return std::string(rfc3339);
+  return std::string(rfc3339.substr(0, point)) + std::string(rfc3339.substr(zone));
+}
+
+Column timeColumn(std::string_view heading, std::string name) {
+  return {heading,
+          [name = std::move(name)](const Json& row) { return shortTime(memberText(row, name)); }};
+}
+
+std::string tookText(const Json& row, WallTime now) {
+  const auto started = parseRfc3339(memberText(row, "started_at"));
+  if (!started.ok()) return {};
+  const std::string end = memberText(row, "finished_at");
+  const auto finished = end.empty() ? Result<WallTime>(now) : parseRfc3339(end);
+  if (!finished.ok()) return {};
+  const Millis took = std::chrono::duration_cast<Millis>(*finished - *started);
+  const int64_t ms = std::max<int64_t>(took.count(), 0);
+  const int64_t seconds = ms / 1'000;
+  if (seconds < 60) return fmt::format("{}.{}s", seconds, ms % 1'000 / 100);
+  if (seconds < 3'600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
+  if (seconds < 86'400) return fmt::format("{}h{:02}m", seconds / 3'600, seconds % 3'600 / 60);
+  return fmt::format("{}d{:02}h", seconds / 86'400, seconds % 86'400 / 3'600);
+}
+
+Column tookColumn(WallTime now) {
+  return {"TOOK", [now](const Json& row) { return tookText(row, now); }};
 }
 
 void printTable(std::ostream& out, const std::vector<Column>& columns, const Json& rows,

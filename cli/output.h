@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/json.h"
 #include "common/base/status.h"
 
@@ -27,6 +28,14 @@ struct Column {
 std::string memberText(const Json& row, std::string_view name);
 // A column that shows memberText of `name`.
 Column memberColumn(std::string_view heading, std::string name);
+
+// A time as tables show it, to the second (what is no time stays as it is); a column of them.
+std::string shortTime(std::string_view rfc3339);
+Column timeColumn(std::string_view heading, std::string name);
+// How long a row's task or run took from `started_at` to `finished_at`, or has been under way by
+// `now`; empty: it never began.
+std::string tookText(const Json& row, WallTime now);
+Column tookColumn(WallTime now);
 
 // Writes rows as a table, columns as wide as needed. Control characters, which could play tricks
 // on a terminal, are shown as "?".

@@ -1,5 +1,7 @@
 #include "cli/task_verbs.h"
 
+#include <algorithm>
+
 #include "cli/exit_code.h"
 #include "cli/list_pages.h"
 #include "cli/task_wait.h"
@@ -7,7 +9,7 @@
 namespace baton::cli {
 namespace {
 
-std::vector<Column> taskColumns() {
+std::vector<Column> taskColumns(WallTime now) {
   return {memberColumn("ID", "id"),
           memberColumn("NAME", "name"),
           memberColumn("STATUS", "status"),
@@ -15,8 +17,8 @@ std::vector<Column> taskColumns() {
           memberColumn("PRIORITY", "priority"),
           memberColumn("ATTEMPT", "attempt"),
           memberColumn("RUNNER", "runner_id"),
-          memberColumn("CREATED", "created_at"),
-          memberColumn("FINISHED", "finished_at")};
+          timeColumn("CREATED", "created_at"),
+          tookColumn(now)};
 }
 
 std::vector<Column> attemptColumns() {
@@ -33,6 +35,52 @@ std::vector<Column> attemptColumns() {
 }
 
 bool isTrue(const Json& task, const char* name) { return task.value(name, Json(false)) == true; }
+
+// As one would write it in a shell.
+std::string shellWords(const Json& words) {
+  if (!words.is_array()) return {};
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  std::string line;
+  for (const Json& word : words) {
+    if (!word.is_string()) return {};
+    std::string text = word.get<std::string>();
+    if (text.empty() || text.find_first_not_of(kPlain) != text.npos) {
+      std::string quoted = "'";
+      for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+      text = quoted + "'";
+    }
+    line += (line.empty() ? "" : " ") + text;
+  }
+  return line;
+}
+
+// What one looks for first, then the rest by name; what is false says nothing.
+Facts taskFacts(const Json& task, WallTime now) {
+  Facts facts;
+  std::vector<std::string> told;
+  for (const char* name :
+       {"id", "name", "status", "reason", "reason_text", "waiting_for", "command", "attempt",
+        "runner_id", "created_at", "started_at", "finished_at"}) {
+    told.emplace_back(name);
+    std::string text = memberText(task, name);
+    const auto at = task.find(name);
+    if (at != task.end() && at->is_object()) {
+      const std::string why = memberText(*at, "text");
+      text = memberText(*at, "code") + (why.empty() ? "" : ": " + why);
+    } else if (std::string_view(name) == "command" && at != task.end()) {
+      text = shellWords(*at);
+    }
+    facts.emplace_back(name, std::move(text));
+  }
+  facts.emplace_back("took", tookText(task, now));
+  for (const auto& [name, value] : task.items()) {
+    if (std::find(told.begin(), told.end(), name) != told.end()) continue;
+    if (value == false || (value.is_structured() && value.empty())) continue;
+    facts.emplace_back(name, memberText(task, name));
+  }
+  return facts;
+}
 
 }  // namespace
 
@@ -53,7 +101,11 @@ int taskGet(Session& session, const std::string& id, bool attempts) {
   auto task = session.api().get(taskPath(id));
   if (!task.ok()) return session.fail(task.error());
   if (!attempts) {
-    session.printObject(*task);
+    if (session.format() == Format::Table && task->is_object()) {
+      printFacts(session.out(), taskFacts(*task, session.clock().wallNow()));
+    } else {
+      session.printObject(*task);
+    }
     return kExitOk;
   }
   auto list = session.api().get(taskPath(id) + "/attempts");
@@ -78,7 +130,8 @@ int taskList(Session& session, const TaskListOptions& options) {
       fields, session.clock().wallNow(),
       {{"--since", "created_from", options.since}, {"--before", "created_before", options.before}});
   if (!timed.ok()) return session.fail(timed.error());
-  return listPages(session, "/api/v1/tasks", std::move(fields), taskColumns(), options.pages);
+  return listPages(session, "/api/v1/tasks", std::move(fields),
+                   taskColumns(session.clock().wallNow()), options.pages);
 }
 
 int taskAction(Session& session, const std::string& id, const std::string& action, bool force) {

@@ -87,6 +87,11 @@ TEST(LimitVerbsTest, TheClusterIsLimitedAndDegraded) {
   cluster.on("POST /api/v1/cluster/degrade", limits);
   cluster.on("PUT /api/v1/limits/flow/nightly", R"({"kind":"flow","name":"nightly","limit":3})");
   EXPECT_EQ(cluster.run({"cluster", "limit"}), 0);
+  EXPECT_EQ(cluster.out.str(), "running_max: 5\n");
+  cluster.on("GET /api/v1/cluster/limits", R"({"running_max":0,"running":0})");
+  EXPECT_EQ(cluster.run({"cluster", "limit"}), 0);
+  EXPECT_EQ(cluster.out.str(), "running:     0\nrunning_max: none\n");
+  EXPECT_EQ(cluster.run({"group", "set", "g"}), kExitUsage);
   EXPECT_EQ(cluster.run({"cluster", "limit", "5"}), 0);
   EXPECT_EQ(bodyOf(cluster.requests().back()), Json({{"running_max", 5}}));
   EXPECT_EQ(cluster.run({"cluster", "limit", "default"}), 0);

@@ -256,6 +256,25 @@ TEST_F(TaskVerbsTest, WaitReturnsTheTasksExitCode) {
   }
 }
 
+// One task as a person looks at it: first things first, the command as a shell has it.
+TEST_F(TaskVerbsTest, GetShowsFirstThingsFirst) {
+  cluster_.on("GET /api/v1/tasks/5",
+              R"({"attempt":1,"command":["sh","-c","echo a,b it's"],"created_at":"2026-11-30",)"
+              R"("forced":false,"hold":true,"id":"5","labels":{"gpu":"x"},"name":"n","params":{},)"
+              R"("status":"QUEUED","waiting_for":{"code":"hold","text":"it is held"}})");
+  EXPECT_EQ(cluster_.run({"task", "get", "5"}), 0);
+  EXPECT_EQ(cluster_.out.str(),
+            "id:          5\n"
+            "name:        n\n"
+            "status:      QUEUED\n"
+            "waiting_for: hold: it is held\n"
+            "command:     sh -c 'echo a,b it'\\''s'\n"
+            "attempt:     1\n"
+            "created_at:  2026-11-30\n"
+            "hold:        true\n"
+            "labels:      gpu=x\n");
+}
+
 // Who waits must learn why without having to ask again.
 TEST_F(TaskVerbsTest, WaitSaysWhy) {
   cluster_.on(
