@@ -14,17 +14,21 @@
 namespace baton::cli {
 namespace {
 
+// The definition of a flow as the master has it; none: it can't be had, or not be read.
+std::optional<flow::FlowSpec> definitionOf(Session& session, const std::string& name) {
+  const auto flow = session.api().get(flowPath(name));
+  if (!flow.ok() || !flow->is_object()) return std::nullopt;
+  return flow::parseFlow(name, memberText(*flow, "text"), {.stored = true}).flow;
+}
+
 // A parameter that the definition does not declare reaches the tasks as a variable, but most often
 // it is a slip of the keys. What can't be found out is not said.
 void warnOfUndeclared(Session& session, const std::string& name, const Json& params) {
-  const auto flow = session.api().get(flowPath(name));
-  if (!flow.ok() || !flow->is_object()) return;
-  const flow::ParsedFlow parsed =
-      flow::parseFlow(name, memberText(*flow, "text"), {.stored = true});
-  if (!parsed.flow) return;
+  const auto flow = definitionOf(session, name);
+  if (!flow) return;
   std::vector<std::string_view> known;
-  for (const auto& [declared, value] : parsed.flow->params) known.push_back(declared);
-  for (const auto& [used, needed] : parsed.flow->project_params) known.push_back(used);
+  for (const auto& [declared, value] : flow->params) known.push_back(declared);
+  for (const auto& [used, needed] : flow->project_params) known.push_back(used);
   for (const auto& [given, value] : params.items()) {
     if (std::find(known.begin(), known.end(), given) != known.end()) continue;
     session.err() << printable(fmt::format("baton: warning: flow {} declares no parameter {}{}",
@@ -33,7 +37,25 @@ void warnOfUndeclared(Session& session, const std::string& name, const Json& par
   }
 }
 
+// Says when the flow's own rule lets fewer runs go at once than were asked for.
+void warnOfOverlap(Session& session, const FlowBackfillOptions& options) {
+  if (options.parallel <= 1) return;
+  const auto flow = definitionOf(session, options.flow);
+  if (!flow) return;
+  const flow::OverlapSpec& overlap = flow->overlap;
+  const bool parallel = overlap.policy == flow::OverlapSpec::Policy::Parallel;
+  const int64_t places = parallel ? overlap.max_runs : 1;
+  if (places >= options.parallel) return;
+  session.err() << printable(fmt::format(
+                       "baton: warning: overlap of flow {} is {}: {} of its runs at a time, "
+                       "whatever --parallel says",
+                       options.flow, toString(overlap.policy),
+                       places == 1 ? "one" : std::to_string(places)))
+                << "\n";
+}
+
 }  // namespace
+
 int flowSetOnline(Session& session, const std::vector<std::string>& names, bool online) {
   int code = kExitOk;
   for (const std::string& name : names) {
@@ -117,6 +139,7 @@ int flowBackfill(Session& session, const FlowBackfillOptions& options) {
                         ? fmt::format("{} {} would be made\n", rows.size(), runs)
                         : fmt::format("backfill {}: {} {}; baton run list --backfill {}\n", id,
                                       rows.size(), runs, id));
+  warnOfOverlap(session, options);
   const auto to = parseRfc3339(options.to);
   if (to.ok() && *to > session.clock().wallNow()) {
     session.err() << "baton: --to lies in the future: instants that have not passed are left to "

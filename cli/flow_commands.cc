@@ -192,7 +192,8 @@ void addBackfill(CLI::App& flow, CommandTree& tree) {
   verb->add_option("--from", options->from, "First instant of its schedule, included");
   verb->add_option("--to", options->to, "Last instant of its schedule, included");
   addRepeated(*verb, "--at", options->at, "This plan time instead of a range; may be repeated");
-  verb->add_option("--parallel", options->parallel, "Runs at a time, 1 to 100 (default: 1)")
+  verb->add_option("--parallel", options->parallel,
+                   "Runs at a time, 1 to 100 (default: 1), if the flow's overlap is parallel")
       ->check(numberFrom(1, 100));
   verb->add_flag("--newest-first", options->newest_first, "Begin with the newest plan time");
   verb->add_flag("--keep-going", options->keep_going,
@@ -202,7 +203,8 @@ void addBackfill(CLI::App& flow, CommandTree& tree) {
   verb->add_option("--idempotency-key", options->idempotency_key,
                    "Repeats with the same key are one backfill (default: a random key)");
   verb->footer(
-      "The schedule's own next instant stays where it is.\n\n"
+      "The schedule's own next instant stays where it is. `baton run stop --backfill ID` ends all\n"
+      "that is left of one.\n\n"
       "Examples:\n"
       "  baton flow backfill nightly-sales --from 2026-11-01T00:00:00Z --to 2026-11-07T23:59:59Z "
       "--dry-run\n"

@@ -65,6 +65,26 @@ void addRunList(CLI::App& run, CommandTree& tree) {
   });
 }
 
+void addRunStop(CLI::App& run, CommandTree& tree) {
+  CLI::App* verb =
+      run.add_subcommand("stop", "Stop a run and what runs of it, or a whole backfill");
+  auto id = std::make_shared<std::string>();
+  auto backfill = std::make_shared<std::string>();
+  verb->add_option("ID", *id, "The run");
+  verb->add_option("--backfill", *backfill,
+                   "All runs of this backfill that wait or run, instead of one run");
+  verb->footer("Examples:\n  baton run stop 12\n  baton run stop --backfill 60004");
+  verb->callback([&tree, id, backfill] {
+    setClientAction(tree, [id, backfill](Session& session) {
+      if (id->empty() == backfill->empty()) {
+        return session.fail(Error::invalidArgument("expected either a run or --backfill ID"));
+      }
+      if (!backfill->empty()) return backfillStop(session, *backfill);
+      return runAction(session, *id, "stop", Json::object());
+    });
+  });
+}
+
 void addRunWait(CLI::App& run, CommandTree& tree) {
   CLI::App* verb =
       run.add_subcommand("wait", "Wait until a run has ended; exit code 0 only if it is FINISHED");
@@ -89,7 +109,8 @@ void addRunRerun(CLI::App& run, CommandTree& tree) {
   verb->add_flag("--force", options->force,
                  "Even if nobody proved that a stopped attempt is gone: two copies may overlap");
   verb->footer(
-      "It keeps the version of the definition that it began with, and its parameters.\n\n"
+      "It keeps the version of the definition that it began with, and its parameters; with others\n"
+      "a new run is begun: baton flow trigger NAME --plan-time T -p K=V.\n\n"
       "Examples:\n  baton run rerun 12\n  baton run rerun 12 --from load");
   verb->callback([&tree, options] {
     setClientAction(tree, [options](Session& session) { return runRerun(session, *options); });
@@ -142,7 +163,7 @@ void addRunCommands(CLI::App& app, CommandTree& tree) {
                return explain(session, "run", runPath(id), id);
              });
   addRunWait(*run, tree);
-  addPlainAction(*run, tree, "stop", "Stop a run and what runs of it");
+  addRunStop(*run, tree);
   addPlainAction(*run, tree, "pause", "Start nothing of it any more; what runs goes on");
   addPlainAction(*run, tree, "resume", "End a pause");
   addRunRerun(*run, tree);

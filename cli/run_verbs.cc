@@ -7,36 +7,39 @@
 namespace baton::cli {
 namespace {
 
+// In one word; run explain has the sentence.
 std::string runWhy(const Json& run) {
-  const std::string waiting = memberText(run, "waiting_text");
-  return waiting.empty() ? memberText(run, "reason") : waiting;
+  const std::string status = memberText(run, "status");
+  if (status == "PAUSED") return "paused";
+  if (status == "WAITING" && !memberText(run, "waiting_text").empty()) return "place";
+  return memberText(run, "reason");
 }
 
-std::vector<Column> runColumns() {
+std::vector<Column> runColumns(WallTime now) {
   return {memberColumn("ID", "id"),
           memberColumn("FLOW", "flow"),
-          memberColumn("PLAN_TIME", "plan_time"),
+          timeColumn("PLAN_TIME", "plan_time"),
           memberColumn("STATUS", "status"),
           {"WHY", runWhy},
           memberColumn("TRIGGER", "trigger"),
           memberColumn("VERSION", "version"),
-          memberColumn("STARTED", "started_at"),
-          memberColumn("FINISHED", "finished_at")};
+          timeColumn("STARTED", "started_at"),
+          tookColumn(now)};
 }
 
-std::vector<Column> nodeColumns() {
-  return {memberColumn("TASK", "name"),          memberColumn("ID", "id"),
-          memberColumn("STATUS", "status"),      {"WHY", whyText},
-          memberColumn("NEEDS", "needs"),        memberColumn("ATTEMPT", "attempt"),
-          memberColumn("RUNNER", "runner_id"),   memberColumn("SUB_RUN", "sub_run"),
-          memberColumn("STARTED", "started_at"), memberColumn("FINISHED", "finished_at")};
+std::vector<Column> nodeColumns(WallTime now) {
+  return {memberColumn("TASK", "name"),        memberColumn("ID", "id"),
+          memberColumn("STATUS", "status"),    {"WHY", whyText},
+          memberColumn("NEEDS", "needs"),      memberColumn("ATTEMPT", "attempt"),
+          memberColumn("RUNNER", "runner_id"), memberColumn("SUB_RUN", "sub_run"),
+          timeColumn("STARTED", "started_at"), tookColumn(now)};
 }
 
 std::string yesOrNothing(const Json& run, const char* name) {
   return memberText(run, name) == "true" ? "yes" : "";
 }
 
-Facts runFacts(const Json& run) {
+Facts runFacts(const Json& run, WallTime now) {
   const std::string reruns = memberText(run, "reruns");
   return {
       {"run", memberText(run, "id")},
@@ -54,11 +57,12 @@ Facts runFacts(const Json& run) {
       {"backfill", memberText(run, "backfill")},
       {"compensates", yesOrNothing(run, "compensates")},
       {"reruns", reruns == "0" ? "" : reruns},
-      {"due", memberText(run, "due_at")},
+      {"due", shortTime(memberText(run, "due_at"))},
       {"late", yesOrNothing(run, "late")},
-      {"created", memberText(run, "created_at")},
-      {"started", memberText(run, "started_at")},
-      {"finished", memberText(run, "finished_at")}};
+      {"created", shortTime(memberText(run, "created_at"))},
+      {"started", shortTime(memberText(run, "started_at"))},
+      {"finished", shortTime(memberText(run, "finished_at"))},
+      {"took", tookText(run, now)}};
 }
 
 }  // namespace
@@ -67,7 +71,7 @@ int runGet(Session& session, const std::string& id) {
   const auto run = session.api().get(runPath(id));
   if (!run.ok()) return session.fail(run.error());
   if (session.format() == Format::Table) {
-    printFacts(session.out(), runFacts(*run));
+    printFacts(session.out(), runFacts(*run, session.clock().wallNow()));
   } else {
     session.printObject(*run);
   }
@@ -89,11 +93,12 @@ int runList(Session& session, const RunListOptions& options) {
                                  {"--created-since", "created_from", options.created_since},
                                  {"--created-before", "created_before", options.created_before}});
   if (!timed.ok()) return session.fail(timed.error());
-  return listPages(session, "/api/v1/runs", std::move(fields), runColumns(), options.pages);
+  return listPages(session, "/api/v1/runs", std::move(fields),
+                   runColumns(session.clock().wallNow()), options.pages);
 }
 
 int runTasks(Session& session, const std::string& id) {
-  return listPages(session, runPath(id) + "/tasks", {}, nodeColumns(), {});
+  return listPages(session, runPath(id) + "/tasks", {}, nodeColumns(session.clock().wallNow()), {});
 }
 
 int runAction(Session& session, const std::string& id, const std::string& action,
@@ -110,6 +115,50 @@ int runAction(Session& session, const std::string& id, const std::string& action
       printable(fmt::format("run {} {}", memberText(*run, "id"), memberText(*run, "status"))),
       *run);
   return kExitOk;
+}
+
+int backfillStop(Session& session, const std::string& backfill) {
+  // One stop after the other: those that wait are named before those that run, so that none begins
+  // meanwhile in the place of another.
+  std::vector<std::string> ids;
+  for (const char* statuses : {"WAITING", "RUNNING,PAUSED,TERMINATING"}) {
+    std::string cursor;
+    do {
+      const auto page =
+          session.api().get("/api/v1/runs?" + webapi::queryString({{"backfill", backfill},
+                                                                   {"status", statuses},
+                                                                   {"limit", "1000"},
+                                                                   {"cursor", cursor}}));
+      if (!page.ok()) return session.fail(page.error());
+      for (const Json& run : page->value("items", Json::array())) {
+        ids.push_back(memberText(run, "id"));
+      }
+      cursor = memberText(*page, "next_cursor");
+    } while (!cursor.empty());
+  }
+  if (ids.empty()) {
+    return session.fail(
+        Error::notFound("backfill {} has no run that waits or runs", truncateUtf8(backfill, 40)));
+  }
+  Json stopped = Json::array();
+  int code = kExitOk;
+  for (const std::string& id : ids) {
+    auto run = session.api().post(runPath(id) + "/stop");
+    if (!run.ok()) {
+      // It has ended meanwhile.
+      if (run.error().code() == ErrorCode::Conflict) continue;
+      code = session.fail(run.error());
+      continue;
+    }
+    if (session.format() == Format::Table) {
+      session.out() << printable(fmt::format("run {} {}", memberText(*run, "id"),
+                                             memberText(*run, "status")))
+                    << "\n";
+    }
+    stopped.push_back(std::move(*run));
+  }
+  if (session.format() != Format::Table) session.printObject({{"items", stopped}});
+  return code;
 }
 
 int runRerun(Session& session, const RunRerunOptions& options) {

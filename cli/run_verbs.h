@@ -37,6 +37,8 @@ struct RunRerunOptions {
 int runGet(Session& session, const std::string& id);
 int runList(Session& session, const RunListOptions& options);
 int runTasks(Session& session, const std::string& id);
+// Stops all runs of a backfill that have not ended, those that wait first.
+int backfillStop(Session& session, const std::string& backfill);
 // `action`: stop, pause, resume, skip, force-success or priority; `body`: as the API takes it.
 int runAction(Session& session, const std::string& id, const std::string& action, const Json& body);
 int runRerun(Session& session, const RunRerunOptions& options);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/exit_code.h"
+#include "common/model/task_spec.h"
 #include "tests/unit/cli/fake_cluster.h"
 
 namespace baton::cli {
@@ -62,12 +63,58 @@ TEST_F(RunVerbsTest, ListSendsEveryFilter) {
   EXPECT_EQ(cluster_.requests()[0].target,
             "/api/v1/runs?flow=f&status=WAITING%2CRUNNING%2CFAILED&trigger=manual&backfill=5"
             "&late=true&plan_from=2026-11-01T00%3A00%3A00Z&limit=5&total=true&cursor=r-1f");
-  EXPECT_NE(cluster_.out.str().find("12  f     2026-11-29T02:00:00Z  WAITING  for run 11"),
+  EXPECT_NE(cluster_.out.str().find("12  f     2026-11-29T02:00:00Z  WAITING  place  "),
             std::string::npos)
       << cluster_.out.str();
   EXPECT_EQ(cluster_.err.str(), "9 in all\n");
   EXPECT_EQ(cluster_.run({"run", "list", "--since", "yesterday"}), kExitUsage);
   EXPECT_EQ(cluster_.run({"run", "list", "--before", "1"}), kExitUsage);
+}
+
+// Times of a table are to the second, and what one looks for first is how long it took.
+TEST_F(RunVerbsTest, TablesShowHowLongItTook) {
+  cluster_.clock.stepWall(*parseRfc3339("2026-11-30T12:00:00Z") - cluster_.clock.wallNow());
+  const auto row = [](const std::string& started, const std::string& finished) {
+    return Json{{"id", "12"},
+                {"flow", "f"},
+                {"status", "RUNNING"},
+                {"started_at", started},
+                {"finished_at", finished.empty() ? Json(nullptr) : Json(finished)}};
+  };
+  const std::pair<Json, std::string> rows[] = {
+      {row("2026-11-30T11:59:59.296974Z", "2026-11-30T12:00:03.5Z"),
+       "2026-11-30T11:59:59Z  4.2s\n"},
+      {row("2026-11-30T11:50:55.9Z", ""), "2026-11-30T11:50:55Z  9m04s\n"},
+      {row("2026-11-30T10:00:00Z", ""), "2026-11-30T10:00:00Z  2h00m\n"},
+      {row("2026-11-28T11:00:00Z", ""), "2026-11-28T11:00:00Z  2d01h\n"},
+      {row("2026-11-30T12:00:01Z", ""), "2026-11-30T12:00:01Z  0.0s\n"},
+      {row("", ""), "-  -\n"}};
+  for (const auto& [run, end] : rows) {
+    cluster_.on("GET /api/v1/runs",
+                dumpJson(Json{{"items", Json::array({run})}, {"next_cursor", nullptr}}));
+    EXPECT_EQ(cluster_.run({"run", "list", "--no-header"}), 0);
+    EXPECT_TRUE(cluster_.out.str().ends_with(end)) << cluster_.out.str();
+  }
+}
+
+// A backfill that was a mistake must end with one verb, what waits before what runs.
+TEST_F(RunVerbsTest, StopEndsAWholeBackfill) {
+  cluster_.on("GET /api/v1/runs", {{200, R"({"items":[{"id":"3"}],"next_cursor":"x"})"},
+                                   {200, R"({"items":[{"id":"2"}],"next_cursor":null})"},
+                                   {200, R"({"items":[{"id":"1"}],"next_cursor":null})"}});
+  for (const char* id : {"1", "3"}) {
+    cluster_.on(fmt::format("POST /api/v1/runs/{}/stop", id),
+                fmt::format(R"({{"id":"{}","status":"TERMINATED"}})", id));
+  }
+  cluster_.on("POST /api/v1/runs/2/stop", {{409, "conflict"}});  // It has ended meanwhile.
+  EXPECT_EQ(cluster_.run({"run", "stop", "--backfill", "9"}), 0) << cluster_.err.str();
+  EXPECT_EQ(cluster_.out.str(), "run 3 TERMINATED\nrun 1 TERMINATED\n");
+  EXPECT_EQ(cluster_.requests()[0].target, "/api/v1/runs?backfill=9&status=WAITING&limit=1000");
+  EXPECT_EQ(lastPost().target, "/api/v1/runs/1/stop");
+  cluster_.on("GET /api/v1/runs", R"({"items":[],"next_cursor":null})");
+  EXPECT_EQ(cluster_.run({"run", "stop", "--backfill", "9"}), kExitNotFound);
+  EXPECT_EQ(cluster_.run({"run", "stop"}), kExitUsage);
+  EXPECT_EQ(cluster_.run({"run", "stop", "1", "--backfill", "9"}), kExitUsage);
 }
 
 TEST_F(RunVerbsTest, TasksAreListedWithTheirPlace) {
