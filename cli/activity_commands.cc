@@ -12,8 +12,9 @@ namespace {
 void addAuditList(CLI::App& audit, CommandTree& tree) {
   CLI::App* verb = audit.add_subcommand("list", "List who ordered what, the newest first");
   auto options = std::make_shared<AuditListOptions>();
-  verb->add_option("--kind", options->kind,
-                   "About task, run, flow, event, missed, host, limit, calendar or callback");
+  verb->add_option(
+      "--kind", options->kind,
+      "About task, run, flow, event, missed, host, limit, calendar, param or callback");
   verb->add_option("--action", options->action, "Such as task.stop or flow.apply");
   verb->add_option("--object", options->object,
                    "Id of a task or run; name of a flow, event, host or calendar; \"group NAME\"");

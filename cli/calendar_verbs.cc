@@ -121,6 +121,10 @@ int readCalendars(Surroundings& surroundings, Session& session,
       continue;
     }
     const std::string shown = shownFile(file);
+    if (const std::string other = otherKind(*text, "calendar"); !other.empty()) {
+      code = std::max(code, session.fail(Error::invalidArgument("{}: {}", shown, other)));
+      continue;
+    }
     const flow::ParsedCalendar parsed = flow::parseCalendar(shown, *text);
     printIssues(session.err(), parsed.issues);
     if (!parsed.calendar) {
@@ -171,7 +175,7 @@ Result<flow::IcalQuestion> yearsOf(const Session& session, const CalendarImportO
   const int from = options.from_year == 0 ? this_year : options.from_year;
   const int last = options.until_year == 0 ? std::max(this_year + 1, from) : options.until_year;
   if (last < from) {
-    return Error::invalidArgument("--until is {}, expected {} or later", last, from);
+    return Error::invalidArgument("--until: is {}, expected {} or later", last, from);
   }
   using std::chrono::January;
   return flow::IcalQuestion{.from = CivilDay(std::chrono::year(from) / January / 1),
@@ -189,7 +193,7 @@ int calendarList(Session& session, const PageOptions& options) {
                     memberColumn("HOLIDAYS", "holiday_count"),
                     memberColumn("ADJUSTED", "adjusted_workday_count"),
                     memberColumn("LAST_DAY", "last_day"),
-                    memberColumn("CHANGED", "updated_at"),
+                    timeColumn("CHANGED", "updated_at"),
                     memberColumn("DESCRIPTION", "description")},
                    options);
 }
@@ -223,7 +227,7 @@ int calendarApply(Surroundings& surroundings, Session& session,
 int calendarImport(Surroundings& surroundings, Session& session,
                    const CalendarImportOptions& options) {
   if (!isValidName(options.name)) {
-    return session.fail(Error::invalidArgument("NAME is \"{}\", expected {}",
+    return session.fail(Error::invalidArgument("NAME: is \"{}\", expected {}",
                                                truncateUtf8(options.name, 80), kNameRule));
   }
   const auto years = yearsOf(session, options);

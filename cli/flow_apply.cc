@@ -102,6 +102,11 @@ int flowApply(Surroundings& surroundings, Session& session, const FlowApplyOptio
       text = Error::invalidArgument("{}: is no UTF-8 text", shownFile(file));
     }
     if (text.ok()) {
+      if (const std::string other = otherKind(*text, "flow"); !other.empty()) {
+        text = Error::invalidArgument("{}: {}", shownFile(file), other);
+      }
+    }
+    if (text.ok()) {
       body["flows"].push_back({{"file", shownFile(file)}, {"text", std::move(*text)}});
     } else {
       code = std::max(code, session.fail(text.error()));

@@ -56,7 +56,7 @@ Result<std::string> timeFrom(const char* option, const std::string& text, WallTi
   auto ago = parseDuration(text);
   if (!ago.ok()) {
     return Error::invalidArgument(
-        "{} is \"{}\", expected a time such as 2026-11-29T12:00:00Z or an age such as 2h", option,
+        "{}: is \"{}\", expected a time such as 2026-11-29T12:00:00Z or an age such as 2h", option,
         truncateUtf8(text, 40));
   }
   return formatRfc3339(now - *ago);

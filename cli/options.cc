@@ -48,7 +48,7 @@ Status addPairs(Json& json, const char* field, const char* option,
   for (const std::string& pair : pairs) {
     const size_t equals = pair.find('=');
     if (equals == pair.npos || equals == 0) {
-      return Error::invalidArgument("{} is \"{}\", expected NAME=VALUE", option,
+      return Error::invalidArgument("{}: is \"{}\", expected NAME=VALUE", option,
                                     truncateUtf8(pair, 60));
     }
     json[field][pair.substr(0, equals)] = pair.substr(equals + 1);

@@ -37,7 +37,7 @@ Result<conf::Environment> environmentWith(const ProgramOptions& options) {
     const size_t equals = text.find('=');
     const size_t dot = text.find('.');
     if (equals == text.npos || dot == text.npos || dot > equals) {
-      return Error::invalidArgument("--set is \"{}\", expected section.key=value",
+      return Error::invalidArgument("--set: is \"{}\", expected section.key=value",
                                     truncateUtf8(text, 60));
     }
     environment["--set " + text.substr(0, equals)] = text.substr(equals + 1);
@@ -68,8 +68,9 @@ int loadAndStart(Surroundings& surroundings, const ProgramOptions& options, Load
   if (!environment.ok()) return reportError(surroundings.err, environment.error());
   const auto config = load(options.config, *environment);
   if (!config.ok()) {
-    surroundings.err << config.error().message() << "\n";
-    return config.error().code() == ErrorCode::NotFound ? kExitNotFound : kExitUsage;
+    const bool missing = config.error().code() == ErrorCode::NotFound;
+    surroundings.err << (missing ? "baton: " : "") << config.error().message() << "\n";
+    return missing ? kExitNotFound : kExitUsage;
   }
   return start(*config);
 }
@@ -93,7 +94,7 @@ void addInit(CLI::App& cluster, CommandTree& tree, const Programs& programs) {
         const auto heartbeat = parseDuration(options->heartbeat);
         if (!heartbeat.ok() || *heartbeat < Millis(200) || *heartbeat > Millis(300'000)) {
           return reportError(surroundings.err,
-                             Error::invalidArgument("--heartbeat is \"{}\", expected 200ms to 5m",
+                             Error::invalidArgument("--heartbeat: is \"{}\", expected 200ms to 5m",
                                                     truncateUtf8(options->heartbeat, 40)));
         }
         init_options.heartbeat = *heartbeat;

@@ -36,7 +36,7 @@ int paramList(Session& session) {
   }
   session.printRows({memberColumn("NAME", "name"),
                      memberColumn("VERSION", "version"),
-                     memberColumn("CHANGED", "updated_at"),
+                     timeColumn("CHANGED", "updated_at"),
                      memberColumn("BY", "author"),
                      {"VALUE", shortValue}},
                     (*answer)["items"], *answer);
@@ -63,7 +63,7 @@ int paramSet(Surroundings& surroundings, Session& session, const std::string& na
     text = std::move(*read);
     if (text.ends_with('\n')) text.pop_back();
   }
-  if (!isValidUtf8(text)) return session.fail(Error::invalidArgument("VALUE is no UTF-8 text"));
+  if (!isValidUtf8(text)) return session.fail(Error::invalidArgument("VALUE: is no UTF-8 text"));
   webapi::ApiRequest request;
   request.method = "PUT";
   request.target = paramPath(name);

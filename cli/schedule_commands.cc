@@ -29,7 +29,7 @@ int schedulePreview(Surroundings& surroundings, PreviewOptions options) {
     if (!after.ok()) {
       return reportError(surroundings.err,
                          Error::invalidArgument(
-                             "--after is \"{}\", expected an instant as 2026-03-29T00:00:00+01:00",
+                             "--after: is \"{}\", expected an instant as 2026-03-29T00:00:00+01:00",
                              options.after));
     }
     options.request.after = *after;

@@ -47,6 +47,16 @@ AppliedTogether applyTogether(Session& session, webapi::ApiRequest request,
   return {kExitOk, std::move(*items)};
 }
 
+std::string otherKind(std::string_view text, std::string_view wanted) {
+  const std::string_view other = wanted == "flow" ? "calendar" : "flow";
+  const auto has_key = [text](std::string_view key) {
+    const std::string line = fmt::format("{}:", key);
+    return text.starts_with(line) || text.find("\n" + line) != text.npos;
+  };
+  if (has_key(wanted) || !has_key(other)) return {};
+  return fmt::format("is a {0}; baton {0} apply stores it", other);
+}
+
 int nothingApplied(Session& session, int code) {
   session.err() << "baton: nothing was applied\n";
   return code;
@@ -55,6 +65,11 @@ int nothingApplied(Session& session, int code) {
 int deleteStored(Session& session, const std::string& path, const std::string& noun,
                  const std::string& name, const std::string& consequence, bool yes) {
   if (!yes && !session.terminal()) {
+    // What is not there needs no answer.
+    const auto stored = session.api().get(path);
+    if (!stored.ok() && stored.error().code() == ErrorCode::NotFound) {
+      return session.fail(stored.error());
+    }
     return session.fail(
         Error::invalidArgument("nobody can be asked whether {} {} is to be deleted; -y says yes",
                                noun, truncateUtf8(name, 80)));

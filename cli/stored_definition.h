@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "cli/session.h"
 
@@ -23,6 +24,9 @@ struct AppliedTogether {
 };
 AppliedTogether applyTogether(Session& session, webapi::ApiRequest request,
                               const std::function<bool()>& told);
+// What to say of a file that holds a definition of another kind than `wanted` ("flow" or
+// "calendar"): its first level has the other kind's key and not its own. Empty: it does not.
+std::string otherKind(std::string_view text, std::string_view wanted);
 // Says so, and returns the code.
 int nothingApplied(Session& session, int code);
 

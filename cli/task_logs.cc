@@ -269,7 +269,7 @@ Status checkNumber(const char* option, const std::string& text) {
   if (text.empty()) return {};
   const bool digits = text.find_first_not_of("0123456789") == text.npos;
   if (!digits || text.size() > 9 || numberIn(text) == 0) {
-    return Error::invalidArgument("{} is \"{}\", expected a number from 1", option,
+    return Error::invalidArgument("{}: is \"{}\", expected a number from 1", option,
                                   truncateUtf8(text, 40));
   }
   return {};
@@ -281,7 +281,7 @@ int taskLogs(Session& session, const LogsOptions& options) {
   const std::string& stream = options.stream;
   if (!stream.empty() && stream != "stdout" && stream != "stderr" && stream != "both") {
     return session.fail(Error::invalidArgument(
-        "--stream is \"{}\", expected stdout, stderr or both", truncateUtf8(stream, 40)));
+        "--stream: is \"{}\", expected stdout, stderr or both", truncateUtf8(stream, 40)));
   }
   for (const Status& checked :
        {checkNumber("--attempt", options.attempt), checkNumber("--tail", options.tail)}) {

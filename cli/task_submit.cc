@@ -56,7 +56,7 @@ Status addRetry(const SubmitOptions& options, Json& task) {
   const std::string& text = options.retry;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (failure != std::errc() || end != text.data() + text.size() || count < 0 || count > 1'000) {
-    return Error::invalidArgument("--retry is \"{}\", expected a number from 0 to 1000",
+    return Error::invalidArgument("--retry: is \"{}\", expected a number from 0 to 1000",
                                   truncateUtf8(text, 40));
   }
   task["retry"]["max"] = count;
@@ -84,7 +84,7 @@ Status addHttp(const SubmitOptions& options, std::istream& in, Json& task) {
   for (const std::string& header : options.headers) {
     const size_t colon = header.find(':');
     if (colon == header.npos || colon == 0) {
-      return Error::invalidArgument("--header is \"{}\", expected \"NAME: VALUE\"",
+      return Error::invalidArgument("--header: is \"{}\", expected \"NAME: VALUE\"",
                                     truncateUtf8(header, 60));
     }
     const size_t value = std::min(header.find_first_not_of(' ', colon + 1), header.size());
@@ -189,7 +189,7 @@ Result<int64_t> readWeight(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [read, failure] = std::from_chars(text.data(), end, weight);
   if (failure != std::errc() || read != end || weight < 1 || weight > kWeightMax) {
-    return Error::invalidArgument("--weight is \"{}\", expected a number from 1 to {}",
+    return Error::invalidArgument("--weight: is \"{}\", expected a number from 1 to {}",
                                   truncateUtf8(text, 40), kWeightMax);
   }
   return weight;

@@ -127,7 +127,8 @@ TEST_F(CalendarVerbsTest, CalendarsAreShownAndDeleted) {
     EXPECT_NE(cluster_.out.str().find(words), std::string::npos) << cluster_.out.str();
   }
   cluster_.on("DELETE /api/v1/calendars/De", R"({"name":"De"})");
-  EXPECT_EQ(cluster_.run({"calendar", "delete", "De"}), kExitUsage);
+  EXPECT_EQ(cluster_.run({"calendar", "delete", "De"}), kExitUsage) << "nobody can be asked";
+  EXPECT_EQ(cluster_.run({"calendar", "delete", "nope"}), kExitNotFound);
   EXPECT_EQ(cluster_.run({"calendar", "delete", "De", "-y"}), kExitOk);
   EXPECT_EQ(cluster_.out.str(), "calendar De deleted\n");
   EXPECT_EQ(cluster_.run({"calendar", "delete", "nope", "-y"}), kExitNotFound);

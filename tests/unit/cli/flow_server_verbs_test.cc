@@ -215,11 +215,14 @@ TEST_F(FlowServerVerbsTest, OnlineAndOfflineTakeSeveral) {
 TEST_F(FlowServerVerbsTest, DeleteAsks) {
   cluster_.on("GET /api/v1/cluster", R"({"role":"active"})");
   cluster_.on("DELETE /api/v1/flows/f", kFlow);
+  EXPECT_EQ(cluster_.run({"flow", "delete", "f"}, "y\n"), kExitNotFound);
+  cluster_.on("GET /api/v1/flows/f", kFlow);
   EXPECT_EQ(cluster_.run({"flow", "delete", "f"}, "y\n"), kExitUsage) << "no terminal";
+  EXPECT_EQ(cluster_.requests().size(), 2U);
   cluster_.terminal = true;
   EXPECT_EQ(cluster_.run({"flow", "delete", "f"}, "\n"), kExitFailure);
   EXPECT_EQ(cluster_.run({"flow", "delete", "f"}, ""), kExitFailure);
-  EXPECT_TRUE(cluster_.requests().empty());
+  EXPECT_EQ(cluster_.requests().size(), 2U);
   EXPECT_EQ(cluster_.run({"flow", "delete", "f"}, "y\n"), 0);
   EXPECT_NE(cluster_.err.str().find("Delete flow f with its schedule"), std::string::npos);
   cluster_.terminal = false;
@@ -333,6 +336,7 @@ TEST_F(FlowServerVerbsTest, TriggerWaitsForTheEnd) {
 TEST_F(FlowServerVerbsTest, BackfillSendsEveryOption) {
   cluster_.on("POST /api/v1/flows/f/backfill",
               R"({"id":"5","items":[{"plan_time":"2026-11-01T02:00:00Z","run_id":"31"}]})");
+  cluster_.on("GET /api/v1/flows/f", dumpJson(Json{{"name", "f"}, {"text", kText}}));
   cluster_.clock.stepWall(Seconds(4 * 366 * 86'400));  // Behind these times.
   EXPECT_EQ(cluster_.run({"flow", "backfill", "f", "--from", "2026-11-01T00:00:00Z", "--to",
                           "2026-11-02T00:00:00Z", "--parallel", "3", "--newest-first",
@@ -347,12 +351,15 @@ TEST_F(FlowServerVerbsTest, BackfillSendsEveryOption) {
                              {"dry_run", false},
                              {"params", {{"a", "1"}}}}));
   EXPECT_EQ(cluster_.out.str(), "PLAN_TIME             RUN\n2026-11-01T02:00:00Z  31\n");
-  EXPECT_EQ(cluster_.err.str(), "backfill 5: 1 run; baton run list --backfill 5\n");
+  EXPECT_EQ(cluster_.err.str(),
+            "backfill 5: 1 run; baton run list --backfill 5\n"
+            "baton: warning: overlap of flow f is queue: one of its runs at a time, whatever "
+            "--parallel says\n");
   EXPECT_FALSE(cluster_.requests()[0].headers.get("Idempotency-Key").empty());
   EXPECT_EQ(cluster_.run({"flow", "backfill", "f", "--at", "2026-11-01T02:00:00Z", "--at",
                           "2026-11-03T02:00:00Z", "--dry-run"}),
             0);
-  EXPECT_EQ(bodyOf(1)["plan_times"].size(), 2U);
+  EXPECT_EQ(bodyOf(2)["plan_times"].size(), 2U);
   EXPECT_EQ(cluster_.err.str(), "1 run would be made\n");
   for (const std::vector<std::string>& options :
        std::vector<std::vector<std::string>>{{},
@@ -366,7 +373,52 @@ TEST_F(FlowServerVerbsTest, BackfillSendsEveryOption) {
     line.insert(line.end(), options.begin(), options.end());
     EXPECT_EQ(cluster_.run(line), kExitUsage) << fmt::format("{}", fmt::join(line, " "));
   }
-  EXPECT_EQ(cluster_.requests().size(), 2U);
+  EXPECT_EQ(cluster_.requests().size(), 3U);
+}
+
+// Who takes one kind of definition for the other must learn that in one line.
+TEST_F(FlowServerVerbsTest, ACalendarIsNoFlow) {
+  const std::string calendar = folder_.write("c.yaml", "# days\ncalendar: cn\nholidays: []\n");
+  EXPECT_EQ(cluster_.run({"flow", "apply", calendar}), kExitUsage);
+  EXPECT_EQ(cluster_.err.str(), "baton: " + calendar +
+                                    ": is a calendar; baton calendar apply stores it\n"
+                                    "baton: nothing was applied\n");
+  const std::string flow = folder_.write("f.yaml", kText);
+  EXPECT_EQ(cluster_.run({"calendar", "apply", flow}), kExitUsage);
+  EXPECT_NE(cluster_.err.str().find(flow + ": is a flow; baton flow apply stores it\n"),
+            std::string::npos)
+      << cluster_.err.str();
+  EXPECT_TRUE(cluster_.requests().empty());
+}
+
+// A person must see what begins a flow, what it takes and when it is due on the flow's own clock.
+TEST_F(FlowServerVerbsTest, GetShowsWhatTheDefinitionSays) {
+  const std::string text =
+      "flow: f\ndescription: books\ntimezone: Asia/Shanghai\ntrigger: {event: rates}\n"
+      "params: {region: eu, day: null}\ndeadline: {finish_by: \"06:30\"}\n"
+      "tasks:\n  a: {command: [x]}\n";
+  cluster_.on("GET /api/v1/flows/f",
+              dumpJson(Json{{"name", "f"},
+                            {"version", 1},
+                            {"newest_version", 1},
+                            {"online", true},
+                            {"online_since", "2026-11-30T21:11:13.496974Z"},
+                            {"owner", "ann"},
+                            {"text", text},
+                            {"next_instants", Json::array({"2026-12-31T10:00:00Z"})}}));
+  EXPECT_EQ(cluster_.run({"flow", "get", "f"}), 0);
+  EXPECT_EQ(cluster_.out.str(),
+            "flow:        f\n"
+            "version:     1\n"
+            "owner:       ann\n"
+            "state:       online since 2026-11-30T21:11:13Z\n"
+            "next:        2026-12-31T10:00:00Z  2026-12-31T18:00:00+08:00\n"
+            "description: books\n"
+            "begun by:    event rates\n"
+            "finish by:   06:30 Asia/Shanghai\n"
+            "overlap:     queue\n"
+            "parameters:  day, region\n"
+            "tasks:       1\n");
 }
 
 }  // namespace

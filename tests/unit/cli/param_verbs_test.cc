@@ -64,6 +64,7 @@ TEST_F(ParamVerbsTest, AParameterIsSet) {
 TEST_F(ParamVerbsTest, AParameterThatIsUsedIsNotDeleted) {
   cluster_.on("DELETE /api/v1/params/region",
               {{200, paramJson("", false, false)}, {409, "conflict"}});
+  cluster_.on("GET /api/v1/params/region", paramJson("", false, false));
   EXPECT_EQ(cluster_.run({"param", "delete", "region"}), kExitUsage);
   EXPECT_EQ(cluster_.run({"param", "delete", "region", "-y"}), kExitOk);
   EXPECT_EQ(cluster_.out.str(), "parameter region deleted\n");

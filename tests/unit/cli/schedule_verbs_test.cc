@@ -52,7 +52,7 @@ TEST(ScheduleVerbsTest, PreviewRefusesByName) {
        "overlap: is \"x\", expected"},
       {{"--cron", "* * * * *", "--timezone", "UTC", "--dialect", "x"},
        "dialect: is \"x\", expected"},
-      {{"--cron", "* * * * *", "--timezone", "UTC", "--after", "x"}, "--after is \"x\", expected"},
+      {{"--cron", "* * * * *", "--timezone", "UTC", "--after", "x"}, "--after: is \"x\", expected"},
       {{"--cron", "* * * * *", "--timezone", "UTC", "-n", "0"},
        "--limit: is \"0\", expected a whole number from 1 to 1000"},
       // BUG-164: neither 8 nor 16.
