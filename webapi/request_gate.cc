@@ -133,6 +133,14 @@ void RequestGate::handle(net::HttpRequest request, const net::Responder& respond
 
 net::HttpResponse RequestGate::refuseUnrouted(const net::HttpRequest& request,
                                               const Router::Match& match) const {
+  const RequestFacts facts = factsOf(request);
+  if (facts.method == "GET" && facts.wants_html &&
+      (request.path == "/" || request.path == "/console")) {
+    return net::HttpResponse::text(
+        404,
+        "This is a master of baton. It has no console yet: the command line (baton --help) and the "
+        "REST API under /api/v1 do everything; both need a token.\n");
+  }
   // Strangers are not told which addresses there are.
   const Result<Role> role = authenticator_.identify(request);
   if (!role.ok()) return errors_->toResponse(role.error(), factsOf(request));

@@ -71,6 +71,14 @@ TEST_F(ClusterApiTest, ABrowserIsSentOnToTheActiveMaster) {
   EXPECT_EQ(send("GET", "/api/v1/tasks", "", browser).status, 503);
 }
 
+// Who looks for a console must learn that there is none; programs are refused as before.
+TEST_F(ClusterApiTest, ABrowserIsToldThatThereIsNoConsole) {
+  const auto response = send("GET", "/", "", {{"Accept", "text/html,*/*"}});
+  EXPECT_EQ(response.status, 404);
+  EXPECT_NE(response.body.find("It has no console yet"), std::string::npos) << response.body;
+  expectProblem(get("/"), 404, "not_found");
+}
+
 // Readiness follows the role: an active one must act, a standby must stand by.
 TEST_F(ClusterApiTest, ReadinessFollowsTheRole) {
   EXPECT_EQ(get("/readyz").status, 200);
