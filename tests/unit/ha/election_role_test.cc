@@ -73,23 +73,6 @@ TEST_F(ElectionRoleTest, LeaseEndIsolatesButGoesOn) {
   EXPECT_GE(count<ha::SendProbe>(), 100U);
 }
 
-// What is shown while ZooKeeper is away is old, and who reads it must learn that.
-TEST_F(ElectionRoleTest, SilenceOfZookeeperIsTold) {
-  addMember("m1", 100, 1);
-  addMember("m2", 100, 2);
-  toIsolated();
-  EXPECT_FALSE(state.unheard(now)) << "another server may answer in a moment";
-  EXPECT_EQ(state.alarmAt(now), state.alarm);
-  advance(Millis(500));
-  EXPECT_TRUE(state.unheard(now));
-  EXPECT_EQ(state.alarmAt(now),
-            "ZooKeeper has not answered for 2 s; masters are shown as it last knew them; "
-            "the lease in ZooKeeper ended: the role is held by the epoch row alone");
-  send(ha::SessionUp{g(), kSessionId, kSessionMs});
-  EXPECT_FALSE(state.unheard(now));
-  EXPECT_EQ(state.alarmAt(now), state.alarm);
-}
-
 // Row 18: the session resumes and the lock is ours.
 TEST_F(ElectionRoleTest, IsolatedMasterComesBackWithItsLock) {
   toIsolated();

@@ -28,6 +28,23 @@ TEST_F(ElectionSessionTest, RefusedCredentialsAreFatalWithASlowRetry) {
   EXPECT_EQ(phase(), FailoverState::Connecting);
 }
 
+// What is shown while ZooKeeper is away is old, and who reads it must learn that.
+TEST_F(ElectionSessionTest, SilenceOfZookeeperIsTold) {
+  addMember("m1", 100, 1);
+  addMember("m2", 100, 2);
+  toIsolated();
+  EXPECT_FALSE(state.unheard(now)) << "another server may answer in a moment";
+  EXPECT_EQ(state.alarmAt(now), state.alarm);
+  advance(Millis(500));
+  EXPECT_TRUE(state.unheard(now));
+  EXPECT_EQ(state.alarmAt(now),
+            "ZooKeeper has not answered for 2 s; masters are shown as it last knew them; "
+            "the lease in ZooKeeper ended: the role is held by the epoch row alone");
+  send(ha::SessionUp{g(), kSessionId, kSessionMs});
+  EXPECT_FALSE(state.unheard(now));
+  EXPECT_EQ(state.alarmAt(now), state.alarm);
+}
+
 // Whose settings are wrong stays away by itself: ZooKeeper is not to blame.
 TEST_F(ElectionSessionTest, SilenceIsToldUnlessItIsOurOwn) {
   toConnecting();
