@@ -143,7 +143,10 @@ int backfillStop(Session& session, const std::string& backfill) {
   Json stopped = Json::array();
   int code = kExitOk;
   for (const std::string& id : ids) {
-    auto run = session.api().post(runPath(id) + "/stop");
+    webapi::ApiRequest request;
+    request.method = "POST";
+    request.target = runPath(id) + "/stop";
+    auto run = session.api().order(std::move(request), runPath(id));
     if (!run.ok()) {
       // It has ended meanwhile.
       if (run.error().code() == ErrorCode::Conflict) continue;
