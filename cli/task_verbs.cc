@@ -88,8 +88,11 @@ std::string whyText(const Json& task) {
   const auto waiting = task.find("waiting_for");
   if (waiting != task.end() && waiting->is_object()) return memberText(*waiting, "code");
   if (isTrue(task, "stuck")) return "stuck";
+  // A try that is under way has nothing to do with why the one before it failed.
+  const std::string status = memberText(task, "status");
+  if (status == "RUNNING" || status == "DISPATCHED") return "";
   // A task that ended well may still name why an earlier attempt failed.
-  if (memberText(task, "status") == "FINISHED") return isTrue(task, "forced") ? "forced" : "";
+  if (status == "FINISHED") return isTrue(task, "forced") ? "forced" : "";
   std::string why = memberText(task, "reason");
   if (why == "exit_code") why += " " + memberText(task, "return_code");
   if (why == "signal") why += " " + memberText(task, "signal");

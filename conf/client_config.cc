@@ -43,7 +43,9 @@ Result<std::vector<std::string>> splitMasters(const std::string& text, const std
   return value->list;
 }
 
-Status fillFromFile(const std::string& path, bool must_exist, ClientConfig& config) {
+// `withheld`: set to a file whose token is not for the masters that are known.
+Status fillFromFile(const std::string& path, bool must_exist, ClientConfig& config,
+                    std::string& withheld) {
   const auto file = readClientFile(path);
   if (!file.ok()) {
     if (file.error().code() == ErrorCode::NotFound && !must_exist) return {};
@@ -54,6 +56,7 @@ Status fillFromFile(const std::string& path, bool must_exist, ClientConfig& conf
   const bool same_masters = config.masters.empty() || config.masters == file->masters;
   if (config.masters.empty()) config.masters = file->masters;
   if (config.token.empty() && same_masters) config.token = file->token;
+  if (config.token.empty() && !file->token.empty() && withheld.empty()) withheld = path;
   return {};
 }
 
@@ -132,13 +135,21 @@ Result<ClientConfig> findClientConfig(const ClientSources& options) {
     config.token = variable("BATON_TOKEN");
   }
   const std::string named = variable("BATON_CLIENT_CONFIG");
-  RETURN_IF_ERROR(fillFromFile(named.empty() ? userClientFile() : named, !named.empty(), config));
+  std::string withheld;
+  RETURN_IF_ERROR(
+      fillFromFile(named.empty() ? userClientFile() : named, !named.empty(), config, withheld));
   if (config.masters.empty() || config.token.empty()) {
-    RETURN_IF_ERROR(fillFromFile(standaloneClientFile(), false, config));
+    RETURN_IF_ERROR(fillFromFile(standaloneClientFile(), false, config, withheld));
   }
   if (config.masters.empty()) {
     return Error::invalidArgument(
         "no masters are known: give --masters, BATON_MASTERS or masters in {}", userClientFile());
+  }
+  if (config.token.empty() && !withheld.empty()) {
+    return Error::invalidArgument(
+        "no token is known for {}: that of {} goes only to the masters of that file; give "
+        "--token-file or BATON_TOKEN",
+        fmt::join(config.masters, ", "), withheld);
   }
   if (config.token.empty()) {
     return Error::invalidArgument(

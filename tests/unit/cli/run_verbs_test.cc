@@ -136,13 +136,16 @@ TEST_F(RunVerbsTest, IgnoredAndForcedAreShown) {
       R"({"items":[{"id":"70","name":"a","status":"FAILED","reason":"exit_code","return_code":4,)"
       R"("ignored":true,"forced":false},{"id":"71","name":"b","status":"FINISHED",)"
       R"("reason":"exit_code","return_code":1,"ignored":false,"forced":true},)"
-      R"({"id":"72","name":"c","status":"FINISHED","ignored":false,"forced":false}],)"
+      R"({"id":"72","name":"c","status":"FINISHED","ignored":false,"forced":false},)"
+      R"({"id":"73","name":"d","status":"RUNNING","reason":"timeout"}],)"
       R"("next_cursor":null})");
   EXPECT_EQ(cluster_.run({"run", "tasks", "12", "--no-header"}), 0);
   EXPECT_EQ(cluster_.out.str(),
             "a  70  FAILED    exit_code 4, ignored  -  -  -  -  -  -\n"
             "b  71  FINISHED  forced                -  -  -  -  -  -\n"
-            "c  72  FINISHED  -                     -  -  -  -  -  -\n");
+            "c  72  FINISHED  -                     -  -  -  -  -  -\n"
+            "d  73  RUNNING   -                     -  -  -  -  -  -\n")
+      << "what an attempt before this one failed of is over";
 }
 
 // Explanations come line by line, for runs and tasks alike.

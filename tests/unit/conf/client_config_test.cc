@@ -70,7 +70,9 @@ TEST_F(ClientConfigTest, TokenStaysWithItsMasters) {
   ::setenv("BATON_MASTERS", "other:1", 1);
   const auto config = findClientConfig({});
   ASSERT_FALSE(config.ok());
-  EXPECT_NE(config.error().message().find("no token"), std::string::npos);
+  EXPECT_EQ(config.error().message(),
+            "no token is known for other:1: that of " + userClientFile() +
+                " goes only to the masters of that file; give --token-file or BATON_TOKEN");
 }
 
 // What `baton standalone` left must be found without any setting, and be private.
