@@ -63,7 +63,7 @@ Result<api::Explanation> FlowPorts::explainMissed(const std::string& flow, WallT
                        fmt::format("{}: {}", missed->reason, missedText(*missed)));
     if (recurrence) {
       const MisfirePolicy policy =
-          parsed.flow->schedule->misfire.value_or(defaultMisfirePolicy(*recurrence, plan_time));
+          parsed.flow->schedule->misfire.value_or(defaultMisfirePolicy(*recurrence));
       out.reasons.push_back(fmt::format("the misfire policy of version {} is {}",
                                         row->version->version, policyText(policy)));
     }

@@ -1,6 +1,7 @@
 #include "common/calendar/cron_expression.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace baton {
 namespace {
@@ -27,7 +28,26 @@ size_t nextBit(const std::bitset<N>& bits, size_t from) {
   return from;
 }
 
+// The distance of the two set bits that are nearest to each other.
+template <size_t N>
+size_t closest(const std::bitset<N>& bits) {
+  size_t found = N;
+  size_t last = nextBit(bits, 0);
+  for (size_t at = nextBit(bits, last + 1); at < N; at = nextBit(bits, at + 1)) {
+    found = std::min(found, at - std::exchange(last, at));
+  }
+  return found;
+}
+
 }  // namespace
+
+Seconds CronExpression::usualDistance() const {
+  if (every_) return *every_;
+  if (seconds_.count() > 1) return Seconds(closest(seconds_));
+  if (minutes_.count() > 1) return std::chrono::minutes(closest(minutes_));
+  if (hours_.count() > 1) return std::chrono::hours(closest(hours_));
+  return std::chrono::hours(24);
+}
 
 bool CronExpression::monthDayMatches(int year, unsigned month, unsigned day) const {
   if (month_days_.any || month_days_.days[day]) return true;

@@ -37,6 +37,9 @@ class CronExpression {
   // `@every`: the distance; everything else of this is empty then.
   std::optional<Seconds> every() const { return every_; }
 
+  // The shortest distance of two times of one day that matches, as the clock shows them; a day if
+  // there is one time alone, however seldom such days are.
+  Seconds usualDistance() const;
  private:
   friend class CronParser;
 

@@ -33,6 +33,7 @@ class CronSchedule {
   // out is there on Monday.
   std::optional<WallTime> nextOnDay(CivilDay day, CivilDay at, WallTime after) const;
   bool isDistance() const { return expression_.every().has_value(); }
+  Seconds usualDistance() const { return expression_.usualDistance(); }
   const TimeZone& zone() const { return zone_; }
 
  private:

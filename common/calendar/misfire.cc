@@ -58,17 +58,10 @@ std::string_view toString(MissedReason reason) {
   return "?";
 }
 
-MisfirePolicy defaultMisfirePolicy(const Recurrence& recurrence, WallTime after) {
-  constexpr int kLookedAt = 10;
-  Micros shortest = kADay;
-  auto at = recurrence.next(after);
-  for (int i = 1; at && i < kLookedAt; ++i) {
-    const auto next = recurrence.next(*at);
-    if (next) shortest = std::min(shortest, *next - *at);
-    at = next;
-  }
-  if (shortest < kAnHour) return {.kind = MisfireKind::Latest};
-  if (shortest < kADay) return {.kind = MisfireKind::All, .max = 24, .within = kADay};
+MisfirePolicy defaultMisfirePolicy(const Recurrence& recurrence) {
+  const Seconds usual = recurrence.usualDistance();
+  if (usual < kAnHour) return {.kind = MisfireKind::Latest};
+  if (usual < kADay) return {.kind = MisfireKind::All, .max = 24, .within = kADay};
   return {};
 }
 

@@ -25,9 +25,10 @@ struct MisfirePolicy {
 enum class MissedReason : uint8_t { PolicyNone, NotTheLatest, OverMax, TooOld };
 std::string_view toString(MissedReason reason);  // "policy_none", …
 
-// By the shortest distance among the ten instants behind `after`: shorter than an hour Latest;
-// shorter than a day All within 24 h, at most 24; else All within 14 days, at most 14.
-MisfirePolicy defaultMisfirePolicy(const Recurrence& recurrence, WallTime after);
+// By its usual distance: shorter than an hour Latest; shorter than a day All within 24 h, at most
+// 24; else All within 14 days, at most 14. The same at all times, so that no part of an outage goes
+// by another rule than the rest.
+MisfirePolicy defaultMisfirePolicy(const Recurrence& recurrence);
 
 struct MisfirePlan {
   struct Missed {

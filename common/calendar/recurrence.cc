@@ -32,6 +32,13 @@ std::optional<WallTime> Recurrence::nextOfBase(WallTime after) const {
       parts_.base);
 }
 
+Seconds Recurrence::usualDistance() const {
+  return std::visit(Overloaded{[](const CronSchedule& cron) { return cron.usualDistance(); },
+                               [](const EverySchedule& every) { return every.distance; },
+                               [](WallTime) -> Seconds { return kOneDay; }},
+                    parts_.base);
+}
+
 std::optional<WallTime> Recurrence::next(WallTime after) const {
   if (parts_.start && after < *parts_.start) after = *parts_.start - Micros(1);
   const std::optional<WallTime> found =

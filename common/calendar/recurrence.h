@@ -41,6 +41,10 @@ class Recurrence {
   // workday).
   std::optional<WallTime> next(WallTime after) const;
 
+  // How far its instants are apart where they are nearest, by the rule alone: neither changes of
+  // the clock nor days off make it another. A day for one instant.
+  Seconds usualDistance() const;
+
  private:
   std::optional<WallTime> nextOfBase(WallTime after) const;
   std::optional<WallTime> nextOnWorkday(WallTime after) const;

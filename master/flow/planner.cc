@@ -415,8 +415,8 @@ void Planner::compensate() {
 Planner::Slice Planner::compensate(LiveFlow& flow) {
   FlowRecord& record = flow.record;
   const Recurrence& recurrence = *flow.recurrence;
-  const MisfirePolicy policy = flow.newest->spec.schedule->misfire.value_or(
-      defaultMisfirePolicy(recurrence, record.missed_after));
+  const MisfirePolicy policy =
+      flow.newest->spec.schedule->misfire.value_or(defaultMisfirePolicy(recurrence));
   MisfirePlan plan =
       planMisfire(recurrence, policy, record.missed_after, record.missed_until, kRowsPerSlice);
   const size_t runs = std::min(plan.run.size(), kRunsPerSlice);

@@ -346,17 +346,41 @@ TEST_F(RecurrenceTest, MisfiresInPartsAreThoseOfTheWhole) {
 }
 
 TEST_F(RecurrenceTest, MisfireDefaultsFollowTheFrequency) {
-  const WallTime after = instant("2026-03-01T00:00:00Z");
-  const auto policy = [&](const std::string& text) {
-    return defaultMisfirePolicy(Recurrence(cron(text)), after);
+  const auto policy = [](const Recurrence::Parts& parts) {
+    return defaultMisfirePolicy(Recurrence(parts));
   };
-  EXPECT_EQ(policy("*/15 * * * *").kind, MisfireKind::Latest);
-  EXPECT_EQ(policy("0 * * * *").max, 24U);
-  EXPECT_EQ(policy("0 * * * *").within, Seconds(86400));
-  // Also where the next distance is that over the night.
-  EXPECT_EQ(policy("0 9-17 * * 1-5").max, 24U);
-  EXPECT_EQ(policy("0 2 * * *").max, 14U);
-  EXPECT_EQ(policy("0 2 1 * *").within, Seconds(14 * 86400));
+  // 0: latest; 24: hourly; 14: daily. Whatever clocks do nearby: Berlin leaves out 02:00 to 03:00,
+  // Lord Howe goes by half an hour.
+  const std::pair<const char*, uint32_t> crons[] = {
+      {"*/15 * * * *", 0},    {"0,59 3 * * *", 0},  {"0 0 12 1/2 * ? 2040", 14},
+      {"*/20 0 0 * * ?", 0},  {"0 * * * *", 24},    {"30 0-23 * * *", 24},
+      {"0 9-17 * * 1-5", 24}, {"0 2,14 * * *", 24}, {"0 0,23 * * *", 24},
+      {"0 2 * * *", 14},      {"30 1 * * *", 14},   {"0 0 * * *", 14},
+      {"0 2 1 * *", 14},      {"0 2 29 2 *", 14},   {"H H * * *", 14},
+      {"@hourly", 24},        {"@daily", 14},       {"@every 90s", 0},
+      {"@every 1h", 24},      {"@every 23h", 24},   {"@every 24h", 14}};
+  for (const auto& [text, max] : crons) {
+    for (const char* zone : {"UTC", "Europe/Berlin", "Australia/Lord_Howe"}) {
+      const MisfirePolicy found = policy(cron(text, zone));
+      EXPECT_EQ(found.kind, max == 0 ? MisfireKind::Latest : MisfireKind::All) << text;
+      if (max == 0) continue;
+      EXPECT_EQ(found.max, max) << text;
+      EXPECT_EQ(found.within, Seconds(max == 24 ? 86'400 : 14 * 86'400)) << text;
+    }
+  }
+  // Neither days off, from which instants are moved together, nor a window make it another.
+  auto parts = cron("0 2 * * *", "Europe/Berlin");
+  parts.calendar = christmas();
+  parts.off_day = OffDayPolicy::Next;
+  parts.start = instant("2026-03-28T00:00:00Z");
+  parts.end = instant("2026-03-30T00:00:00Z");
+  EXPECT_EQ(policy(parts).max, 14U);
+  parts.base = EverySchedule{instant("2026-01-01T00:00:00Z"), Seconds(25 * 3'600)};
+  EXPECT_EQ(policy(parts).max, 14U);
+  parts.base = EverySchedule{instant("2026-01-01T00:00:00Z"), Seconds(3'599)};
+  EXPECT_EQ(policy(parts).kind, MisfireKind::Latest);
+  parts.base = instant("2026-01-01T00:00:00Z");
+  EXPECT_EQ(policy(parts).max, 14U);
 }
 
 }  // namespace

@@ -134,6 +134,43 @@ TEST_F(PlannerGapTest, AnAbsenceLeavesTheRowsThatThePolicySays) {
   }
 }
 
+TEST_F(PlannerGapTest, AClockChangeNearbyMakesNoOtherDefaultPolicy) {
+  // Aim: what runs of an outage is the same with a change of the clock behind it, in it and before
+  // it, and from its first part to its last, though the master changes between them.
+  const std::pair<const char*, const char*> outages[] = {
+      {"2026-03-21T12:00:10Z", "2026-03-26T12:00:10Z"},  // Berlin's change: 29 March, 01:00Z.
+      {"2026-03-27T12:00:10Z", "2026-04-01T12:00:10Z"},
+      {"2026-04-01T12:00:10Z", "2026-04-06T12:00:10Z"}};
+  const FakeDatabase::Rows nothing = database_.rows();
+  for (const auto& [from, to] : outages) {
+    for (const size_t commits : {size_t{3}, SIZE_MAX}) {
+      SCOPED_TRACE(fmt::format("{} {}", from, commits));
+      rig_.reset();
+      database_.direct() = nothing;
+      at(from);
+      begin();
+      apply(yaml("berlin", "cron: '0 2 * * *', timezone: Europe/Berlin"));
+      apply(yaml("midnight", "cron: '0 0 * * *', timezone: Europe/Berlin"));
+      apply(yaml("hourly", "cron: '30 0-23 * * *', timezone: Europe/Berlin"));
+      apply(yaml("utc", "cron: '30 0-23 * * *', timezone: UTC"));
+      rig_.reset();
+      at(to);
+      size_t masters = 1;
+      while (!workFor(commits)) ASSERT_LT(++masters, 100U);
+      EXPECT_EQ(masters > 2, commits == 3) << masters;
+      for (const char* daily : {"berlin", "midnight"}) {
+        EXPECT_EQ(count(daily, "late"), 5U) << daily;
+        EXPECT_EQ(fates(daily).size(), 5U) << daily;
+      }
+      for (const char* hourly : {"hourly", "utc"}) {
+        EXPECT_EQ(count(hourly, "late"), 24U) << hourly;
+        EXPECT_EQ(count(hourly, "too_old"), fates(hourly).size() - 24) << hourly;
+        EXPECT_GE(fates(hourly).size(), 120U) << hourly;
+      }
+    }
+  }
+}
+
 // BUG-080: each slot has one run though the master changes all the time.
 TEST_F(PlannerGapTest, AFailoverIsNoOutage) {
   apply(yaml("f", "cron: '* * * * *', timezone: UTC, misfire: none"));
