@@ -2,14 +2,18 @@
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/node/impl.h>
+#include <yaml-cpp/node/parse.h>
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <sstream>
 #include <unordered_map>
 
 #include "common/base/json.h"
+#include "common/yaml/source_lines.h"
 
 namespace baton {
 namespace {
@@ -21,86 +25,20 @@ constexpr size_t kDoubledKeysMax = 100;  // Told; then the reading ends.
 
 std::string shownKey(std::string_view key) { return truncateUtf8(key, 80); }
 
-// Finds the lines of a text, to count columns in characters where the parser counts bytes.
-class SourceLines {
- public:
-  explicit SourceLines(std::string_view text) : text_(text) {
-    starts_.push_back(0);
-    for (size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '\n') starts_.push_back(i + 1);
-    }
+// The parser makes single bytes, which are no UTF-8, of "\N" and "\_". As the source is UTF-8 a
+// byte of these that begins no character comes from nowhere else.
+std::string mendEscapes(const std::string& value) {
+  if (isValidUtf8(value)) return value;
+  std::string out;
+  for (size_t i = 0; i < value.size();) {
+    const std::string_view rest = std::string_view(value).substr(i);
+    const size_t valid = validUtf8Prefix(rest);
+    out += rest.substr(0, valid);
+    if (valid < rest.size()) (out += '\xc2') += rest[valid];
+    i += valid + 1;
   }
-
-  int count() const { return static_cast<int>(starts_.size()); }
-
-  // From 0; without its line break.
-  std::string_view line(int number) const {
-    if (number < 0 || static_cast<size_t>(number) >= starts_.size()) return {};
-    const size_t begin = starts_[static_cast<size_t>(number)];
-    const bool last = static_cast<size_t>(number) + 1 == starts_.size();
-    const size_t end = last ? text_.size() : starts_[static_cast<size_t>(number) + 1] - 1;
-    return text_.substr(begin, end - begin);
-  }
-
-  YamlMark markOf(const YAML::Mark& at) {
-    if (at.is_null() || at.line < 0 || at.line >= count()) return {};
-    const auto column = std::min(static_cast<size_t>(at.column), line(at.line).size());
-    return markAt(at.line, column);
-  }
-
-  YamlMark markOf(size_t byte) {
-    const auto next = std::upper_bound(starts_.begin(), starts_.end(), byte);
-    const auto number = static_cast<int>(next - starts_.begin()) - 1;
-    return markAt(number, byte - starts_[static_cast<size_t>(number)]);
-  }
-
-  // Whether the quote that begins there, if one does, has its end: the parser takes the end of the
-  // text for one.
-  bool quoteEnds(const YAML::Mark& at) const {
-    if (at.is_null() || static_cast<size_t>(at.line) >= starts_.size()) return true;
-    size_t i = starts_[static_cast<size_t>(at.line)] + static_cast<size_t>(at.column);
-    if (i >= text_.size() || (text_[i] != '"' && text_[i] != '\'')) return true;
-    const char quote = text_[i];
-    for (++i; i < text_.size(); ++i) {
-      if (text_[i] == '\\' && quote == '"') {
-        ++i;
-      } else if (text_[i] == quote) {
-        if (quote == '"' || i + 1 >= text_.size() || text_[i + 1] != quote) return true;
-        ++i;
-      }
-    }
-    return false;
-  }
-
-  bool hasTabInFront(int number) const {
-    const std::string_view text = line(number);
-    return text.substr(0, text.find_first_not_of(" \t")).find('\t') != text.npos;
-  }
-
- private:
-  // Counts from the last place asked for, so that a text of one long line costs no square.
-  YamlMark markAt(int number, size_t bytes) {
-    if (number != counted_line_) {
-      counted_line_ = number;
-      counted_bytes_ = 0;
-      counted_chars_ = 0;
-    }
-    const std::string_view text = line(number);
-    if (bytes >= counted_bytes_) {
-      counted_chars_ += utf8Length(text.substr(counted_bytes_, bytes - counted_bytes_));
-    } else {
-      counted_chars_ -= utf8Length(text.substr(bytes, counted_bytes_ - bytes));
-    }
-    counted_bytes_ = bytes;
-    return {number + 1, static_cast<int>(counted_chars_) + 1};
-  }
-
-  std::string_view text_;
-  std::vector<size_t> starts_;
-  int counted_line_ = 0;
-  size_t counted_bytes_ = 0;
-  size_t counted_chars_ = 0;
-};
+  return out;
+}
 
 // Builds the tree from the parser's events, and stops it before it recurses too deep.
 class TreeBuilder final : public YAML::EventHandler {
@@ -112,8 +50,25 @@ class TreeBuilder final : public YAML::EventHandler {
 
   YamlNode take() { return std::move(root_); }
 
+  // The parser takes a line that begins with "%" for a directive, wherever it is, and passes over
+  // it and over what is behind it in the same place.
+  void refuseDirectives() {
+    for (int number = 0; number < lines_.count(); ++number) {
+      const std::string_view line = lines_.line(number);
+      if (!line.starts_with('%')) continue;
+      const bool quoted = std::any_of(quoted_lines_.begin(), quoted_lines_.end(), [&](auto text) {
+        return text.data() < line.data() && line.data() < text.data() + text.size();
+      });
+      if (quoted) continue;
+      issues_.push_back({{number + 1, 1}, "", "begins with \"%\"; directives are not accepted"});
+      throw StopReading();
+    }
+  }
+
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++documents_ > 1) stop(mark, "has a second document (\"---\"); expected one");
+    if (++documents_ == 1) return;
+    refuseDirectives();
+    stop(mark, "has a second document (\"---\"); expected one");
   }
   void OnDocumentEnd() override {}
 
@@ -151,15 +106,15 @@ class TreeBuilder final : public YAML::EventHandler {
     refuseTag(mark, tag);
     if (value.find('\0') != value.npos) stop(mark, "has a NUL character");
     const bool quoted = tag == "!";
-    if (quoted && !lines_.quoteEnds(mark)) stop(mark, "a quote begins here and does not end");
+    std::string text = quoted ? textOf(mark, value) : value;
     if (wantsKey()) {
-      takeKey(mark, value, quoted);
+      takeKey(mark, text, quoted);
       return;
     }
     YamlNode node = nodeAt(mark, YamlNode::Kind::Scalar);
     node.quoted = quoted;
-    node.text = value;
-    count(mark, 0, value.size());
+    node.text = std::move(text);
+    count(mark, 0, node.text.size());
     attach(anchor, std::move(node));
   }
 
@@ -200,6 +155,33 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   [[noreturn]] void stopTooDeep(const YAML::Mark& mark) {
     stop(mark, fmt::format("is nested too deep: over {} levels", limits_.depth_max));
+  }
+
+  std::string foldedText(const YAML::Mark& mark, std::string_view source, std::string value) {
+    if (source[std::min(source.size() - 1, source.find_first_of("+ \t\r\n"))] == '+') {
+      // It would lose an empty line at the end.
+      stop(mark, "is folded and keeps its line ends (\">+\"), which is not accepted; write \"|+\"");
+    }
+    if (!value.ends_with(' ') || !endsInIndentation(source)) return value;
+    value.pop_back();
+    if (source[source.find_first_of("-#\n")] != '-') value += '\n';
+    return value;
+  }
+
+  // What a text in quotes or a block stands for, where the parser is wrong.
+  std::string textOf(const YAML::Mark& mark, const std::string& value) {
+    const std::string_view source = lines_.from(mark);
+    if (source.starts_with('>')) return foldedText(mark, source, value);
+    if (!source.starts_with('"') && !source.starts_with('\'')) return value;
+    const auto quoted = findQuotedText(source);
+    if (!quoted) stop(mark, "a quote begins here and does not end");
+    if (source.substr(0, quoted->size).find('\n') != source.npos) {
+      quoted_lines_.push_back(source.substr(0, quoted->size));
+    }
+    if (quoted->empty_lines == 0) return mendEscapes(value);
+    // Of empty lines at the end it keeps one or none: it reads what is before them alone.
+    const std::string head = std::string(quoted->head) + source.front();
+    return mendEscapes(YAML::Load(head).Scalar()) + std::string(quoted->empty_lines, '\n');
   }
 
   std::string path() const {
@@ -317,6 +299,7 @@ class TreeBuilder final : public YAML::EventHandler {
   std::vector<YamlIssue>& issues_;
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, Anchored> anchors_;
+  std::vector<std::string_view> quoted_lines_;  // Texts in quotes over several lines.
   YamlNode root_;
   size_t nodes_ = 0;
   size_t bytes_ = 0;
@@ -333,54 +316,35 @@ size_t findControlCharacter(std::string_view text) {
   return it == text.end() ? text.npos : static_cast<size_t>(it - text.begin());
 }
 
-// Line (from 0) of a directive ("%YAML") before the document; -1: none. One without a document
-// behind it would read as an empty text.
-int findDirective(const SourceLines& lines) {
-  for (int number = 0; number < lines.count(); ++number) {
-    const std::string_view line = lines.line(number);
-    const size_t first = line.find_first_not_of(" \t\r");
-    if (first == line.npos || line[first] == '#') continue;
-    return line[0] == '%' ? number : -1;
-  }
-  return -1;
-}
-
 // JSON writes characters beyond U+FFFF as two escapes, which YAML does not know: they become the
-// character itself. Only within the double quotes of a text that begins as a JSON object or list.
-std::string joinSurrogates(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == text.npos || (text[first] != '{' && text[first] != '[')) return std::string(text);
-  const auto unitAt = [&](size_t at) -> uint32_t {
-    if (at + 6 > text.size() || text.substr(at, 2) != "\\u") return 0;
+// character itself. Only in a text that is JSON: there a backslash begins an escape for certain.
+std::string joinSurrogates(std::string_view text, std::vector<size_t>& joined) {
+  if (text.find("\\u") == text.npos || !Json::accept(text)) return std::string(text);
+  const auto unitAt = [&](size_t at) {
     uint32_t unit = 0;
-    for (const char c : text.substr(at + 2, 4)) {
-      const size_t digit = std::string_view("0123456789abcdefABCDEF").find(c);
-      if (digit == std::string_view::npos) return 0;
-      unit = unit * 16 + static_cast<uint32_t>(digit < 16 ? digit : digit - 6);
+    if (text.substr(at, 2) == "\\u") {
+      std::from_chars(text.data() + at + 2, text.data() + at + 6, unit, 16);
     }
     return unit;
   };
   std::string out;
-  bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') in_string = !in_string;
-    if (!in_string || text[i] != '\\') {
+    if (text[i] != '\\') {
       out += text[i];
       continue;
     }
     const uint32_t high = unitAt(i);
-    const uint32_t low = unitAt(i + 6);
-    if (high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
-      const uint32_t code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-      for (const uint32_t byte : {0xf0 | code >> 18, 0x80 | (code >> 12 & 0x3f),
-                                  0x80 | (code >> 6 & 0x3f), 0x80 | (code & 0x3f)}) {
-        out += static_cast<char>(byte);
-      }
-      i += 11;
+    if (high < 0xd800 || high >= 0xdc00) {
+      out += text.substr(i++, 2);
       continue;
     }
-    out += text.substr(i, 2);
-    ++i;
+    joined.push_back(out.size());
+    const uint32_t code = 0x10000 + ((high - 0xd800) << 10) + (unitAt(i + 6) - 0xdc00);
+    for (const uint32_t byte : {0xf0 | code >> 18, 0x80 | (code >> 12 & 0x3f),
+                                0x80 | (code >> 6 & 0x3f), 0x80 | (code & 0x3f)}) {
+      out += static_cast<char>(byte);
+    }
+    i += 11;
   }
   return out;
 }
@@ -423,18 +387,16 @@ std::optional<YamlNode> readYaml(std::string_view text, const YamlLimits& limits
                       fmt::format("has the control character 0x{:02x}", text[at])});
     return std::nullopt;
   }
-  const std::string source = joinSurrogates(text);
-  SourceLines lines(source);
-  if (const int line = findDirective(lines); line >= 0) {
-    issues.push_back({{line + 1, 1}, "", "begins with a directive (\"%\"); they are not accepted"});
-    return std::nullopt;
-  }
+  std::vector<size_t> joined;
+  const std::string source = joinSurrogates(text, joined);
+  SourceLines lines(source, std::move(joined));
   TreeBuilder builder(lines, limits, issues);
   try {
     std::istringstream stream(source);
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
     }
+    builder.refuseDirectives();
     return builder.take();
   } catch (const StopReading&) {
     return std::nullopt;

@@ -72,8 +72,112 @@ TEST(YamlDocumentTest, ReadsJson) {
   EXPECT_EQ(root.find("b")->value.items[2].text, "x/ä\n\"😀");
   EXPECT_EQ(root.find("d\\")->value.text, "\\ud83d");
   EXPECT_EQ(yamlIssues("{\"a\": \"\\ud83d\"}").substr(0, 2), "1:");
+  EXPECT_EQ(yamlIssues("{\"a\": \"\\ud83d\\ude00x\",\n\"b\": \"é\\ud83d\\ude00\", \"b\": 1}"),
+            "2:23 b: stands twice, first in line 2\n");
   const std::string any = "q\"uo'te\\ \t\n\r\x01\x7f é😀 # : - {}[] %";
   EXPECT_EQ(yamlOf(dumpJson(Json{{any, any}})).entries[0].value.text, any);
+}
+
+// Each escape must be the character that YAML says, in UTF-8, also of a key; none may be another
+// one in silence.
+TEST(YamlDocumentTest, EscapesAreWhatYamlSays) {
+  const std::pair<std::string, std::string> escapes[] = {{R"(\a)", "\x07"},
+                                                         {R"(\b)", "\x08"},
+                                                         {R"(\t)", "\t"},
+                                                         {"\\\t", "\t"},
+                                                         {R"(\n)", "\n"},
+                                                         {R"(\v)", "\x0b"},
+                                                         {R"(\f)", "\x0c"},
+                                                         {R"(\r)", "\r"},
+                                                         {R"(\e)", "\x1b"},
+                                                         {R"(\ )", " "},
+                                                         {R"(\")", "\""},
+                                                         {R"(\/)", "/"},
+                                                         {R"(\\)", "\\"},
+                                                         {R"(\N)", "\xc2\x85"},
+                                                         {R"(\_)", "\xc2\xa0"},
+                                                         {R"(\L)", "\xe2\x80\xa8"},
+                                                         {R"(\P)", "\xe2\x80\xa9"},
+                                                         {R"(\x41)", "A"},
+                                                         {R"(\x7f)", "\x7f"},
+                                                         {R"(\x85)", "\xc2\x85"},
+                                                         {R"(\xa0)", "\xc2\xa0"},
+                                                         {R"(\xFF)", "ÿ"},
+                                                         {R"(\u00e9)", "é"},
+                                                         {R"(\u2028)", "\xe2\x80\xa8"},
+                                                         {R"(\uffff)", "\xef\xbf\xbf"},
+                                                         {R"(\U0001F600)", "😀"},
+                                                         {R"(\U0010ffff)", "\xf4\x8f\xbf\xbf"}};
+  for (const auto& [escape, character] : escapes) {
+    for (const std::string before : {"", "a", "é", "😀", "\xc2\xa0", "\xc2\x85"}) {
+      const std::string quoted = "\"" + before + escape + "b" + escape + escape + "\"";
+      const YamlNode root = yamlOf(quoted + ": " + quoted + "\n");
+      ASSERT_EQ(root.entries.size(), 1U) << escape;
+      const std::string expected = before + character + "b" + character + character;
+      EXPECT_EQ(root.entries[0].key, expected) << escape;
+      EXPECT_EQ(root.entries[0].value.text, expected) << escape;
+    }
+  }
+  // Only within double quotes.
+  EXPECT_EQ(yamlOf(R"(a: '\N\_\n')").entries[0].value.text, R"(\N\_\n)");
+  EXPECT_EQ(yamlOf("a: |-\n  \\N\\_\\n\n").entries[0].value.text, R"(\N\_\n)");
+  for (const std::string wrong :
+       {R"(\q)", R"(\xg1)", R"(\u12)", R"(\U0000004)", R"(\ud83d)", R"(\ud83d\ude00)", R"(\udc00)",
+        R"(\U0000d800)", R"(\U00110000)"}) {
+    EXPECT_NE(yamlIssues("a: \"" + wrong + "\"\n"), "") << wrong;
+  }
+  // Two halves are one character in JSON alone, not where somebody wrote those letters.
+  EXPECT_EQ(yamlOf(R"(['a"b', '\ud83d\ude00'])").items[1].text, R"(\ud83d\ude00)");
+}
+
+// Empty lines at the end of a text in quotes are line ends, however many.
+TEST(YamlDocumentTest, KeepsEmptyLinesOfTextsInQuotes) {
+  const std::pair<std::string, std::string> cases[] = {{"'x\n  y'", "x y"},
+                                                       {"'x\n\n  y'", "x\ny"},
+                                                       {"'x\n  '", "x "},
+                                                       {"'x\n\n  '", "x\n"},
+                                                       {"'x \n\n\n\n  '", "x\n\n\n"},
+                                                       {"'x\r\n\r\n\r\n  '", "x\n\n"},
+                                                       {"'\n  '", " "},
+                                                       {"'\n\n  '", "\n"},
+                                                       {"'\n \n\t\n  '", "\n\n"},
+                                                       {"'it''\n\n  '''", "it'\n'"},
+                                                       {"'it''\n\n\n  '", "it'\n\n"},
+                                                       {"\"x\\n\n\n\n  \"", "x\n\n\n"},
+                                                       {"\"x\\n\\n\"", "x\n\n"},
+                                                       {"\"x \\\n  y\"", "x y"},
+                                                       {"\"x \\\n  \"", "x "},
+                                                       {"\"x\\\n\n\n  \"", "x\n\n"},
+                                                       {"\"x\\\r\n\r\n\r\n  \"", "x\n\n"},
+                                                       {"\"x\\  \n\n\n  \"", "x \n\n"},
+                                                       {"\"\\N\n\n\n  \"", "\xc2\x85\n\n"},
+                                                       {"\"\\\"\n\n\n  \"", "\"\n\n"}};
+  for (const auto& [text, expected] : cases) {
+    const YamlNode root = yamlOf("a: {k: " + text + "}\nb: " + text + "\nc: 1\n");
+    ASSERT_EQ(root.entries.size(), 3U) << text;
+    EXPECT_EQ(root.entries[0].value.find("k")->value.text, expected) << text;
+    EXPECT_EQ(root.entries[1].value.text, expected) << text;
+  }
+  const std::pair<std::string, std::string> blocks[] = {
+      {"|+", "x\n\n\n"}, {"|", "x\n"}, {"|-", "x"}, {">", "x\n"}, {">-", "x"}, {">2", "x\n"}};
+  for (const auto& [head, expected] : blocks) {
+    EXPECT_EQ(yamlOf("a: " + head + "\n  x\n\n\nb: 1\n").entries[0].value.text, expected) << head;
+  }
+  // Blanks without a line end, as an editor leaves them, are no part of a folded text.
+  const std::pair<std::string, std::string> ends[] = {
+      {">\n  x\n  ", "x\n"},   {">\n  x\n  y\n  ", "x y\n"}, {">\n  x\n   y\n  ", "x\n y\n"},
+      {">\n  x \n  ", "x \n"}, {">-\n  x\n  ", "x"},         {"> # a-b\n  x\n  ", "x\n"},
+      {">\n  x\n ", "x\n"},    {">-\n  x\n     ", "x\n   "}, {"|\n  x\n  ", "x\n"}};
+  for (const auto& [text, expected] : ends) {
+    EXPECT_EQ(yamlOf("a: " + text).entries[0].value.text, expected) << text;
+  }
+  EXPECT_EQ(yamlOf("- >-\n  x \n- y\n  ").items[0].text, "x ");
+}
+
+// A line of a text may begin as a directive does.
+TEST(YamlDocumentTest, APercentSignIsNoDirectiveWithinATextOrIndented) {
+  EXPECT_EQ(yamlOf("a: 'x\n%y'\nb: \"x\n%y\"\n").entries[1].value.text, "x %y");
+  EXPECT_EQ(yamlOf("a: |\n  %x\nb:\n- 1\n").entries[0].value.text, "%x\n");
 }
 
 // Each thing that is refused must be named with its place.
@@ -97,10 +201,15 @@ TEST(YamlDocumentTest, RefusesByNameAndPlace) {
       {"a: \"x\n", "1:4 a: a quote begins here and does not end"},
       {"a: 'it''s\nb: 2\n", "1:4 a: a quote begins here and does not end"},
       {"{\"a\": \"x\\\"}\n", "or a bracket has no end"},
+      {"a: >+\n  x\n\nb: 1\n", "1:4 a: is folded and keeps its line ends (\">+\"), which is not"},
+      {"a:\n  - >2+ # c\n    x\n", "2:5 a[0]: is folded and keeps its line ends"},
       {"a: b: c\n", "1:5 : is not YAML"},
       {"a: \"x\\0\"\n", "1:4 a: has a NUL character"},
-      {"# x\n\n%YAML 1.1\n---\na: 1\n", "3:1 : begins with a directive"},
-      {"%a: 1", "1:1 : begins with a directive"},
+      {"# x\n\n%YAML 1.1\n---\na: 1\n", "3:1 : begins with \"%\""},
+      {"%a: 1", "1:1 : begins with \"%\"; directives"},
+      {"a: |\n  date\n%Y\n", "3:1 : begins with \"%\"; directives"},
+      {"a: 1\n%b: 2\n", "2:1 : begins with \"%\""},
+      {"a: 'x\n\n  y'\n%b\nc: 3\n", "4:1 : begins with \"%\""},
       {"ab\n\x04", "2:1 : has the control character 0x04"},
       {"x: 1\na: \xff\n", "2:4 : is no text in UTF-8"},
       {std::string("a: \0x", 5), "1:4 : has the control character 0x00"},
