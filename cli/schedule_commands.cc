@@ -83,7 +83,10 @@ void addScheduleCommands(CLI::App& app, CommandTree& tree) {
   preview->add_option("-n,--limit", request.count, "How many, 1 to 1000 (default: 5)")
       ->check(numberFrom(1, 1'000));
   preview->footer(
-      "Example:\n  baton schedule preview --cron '30 2 * * *' --timezone America/New_York");
+      "The language of expressions (lists, ranges, steps, ?, L, L-n, LW, W, nL, n#k, H, @daily,\n"
+      "@every) and what clocks that are set do to them: docs/schedules.md.\n\n"
+      "Examples:\n  baton schedule preview --cron '30 2 * * *' --timezone America/New_York\n"
+      "  baton schedule preview --cron '0 0 18 LW * ?' --timezone Europe/Berlin -n 12");
   preview->callback([&tree, options] {
     tree.action = [&tree, options](Surroundings& surroundings) {
       options->output = conf::findOutputFormat(tree.client.sources.output);

@@ -22,7 +22,8 @@ enum class CronDialect : uint8_t { Auto, Unix5, Quartz };
 // Quartz manual for L, W and #.
 class CronExpression {
  public:
-  // `hash_key` decides what `H` stands for (the name of the flow: always the same for it).
+  // `hash_key` decides what `H` stands for (the name of the flow, in any case: always the same for
+  // it).
   // Errors: InvalidArgument, naming the field, the part and what is expected; also an expression
   // that no date can ever match (30 February).
   static Result<CronExpression> parse(std::string_view text,
@@ -36,10 +37,10 @@ class CronExpression {
   bool isInterval() const { return interval_; }
   // `@every`: the distance; everything else of this is empty then.
   std::optional<Seconds> every() const { return every_; }
-
   // The shortest distance of two times of one day that matches, as the clock shows them; a day if
   // there is one time alone, however seldom such days are.
   Seconds usualDistance() const;
+
  private:
   friend class CronParser;
 

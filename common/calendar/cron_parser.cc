@@ -28,6 +28,8 @@ constexpr std::array<Macro, 7> kMacros{{{"@hourly", "0 * * * *"},
                                         {"@yearly", "0 0 1 1 *"},
                                         {"@annually", "0 0 1 1 *"}}};
 
+constexpr std::chrono::hours kEveryMax{366 * 24};
+
 // What one field takes.
 struct FieldKind {
   std::string_view name;
@@ -66,6 +68,14 @@ std::string upper(std::string_view text) {
   return out;
 }
 
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
 std::optional<unsigned> number(std::string_view text) {
   unsigned value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -99,7 +109,8 @@ class CronParser {
   Status readYears(const std::string& text);
   Result<Step> readStep(const FieldKind& kind, const std::string& part) const;
   Result<unsigned> readValue(const FieldKind& kind, const std::string& text) const;
-  Result<unsigned> hashed(const FieldKind& kind, const std::string& what, unsigned step) const;
+  Result<unsigned> hashed(const FieldKind& kind, const std::string& what, unsigned step,
+                          unsigned& last) const;
 
   static Error refuse(const FieldKind& kind, std::string_view part, std::string_view why) {
     return Error::invalidArgument("cron {} field: '{}' {}", kind.name, truncateUtf8(part, 40), why);
@@ -151,9 +162,10 @@ Result<CronParser::Step> CronParser::readStep(const FieldKind& kind,
   return Step{part.substr(0, slash), *step, true};
 }
 
-// H or H(a-b), with or without a step: a value that is the same for the same key.
-Result<unsigned> CronParser::hashed(const FieldKind& kind, const std::string& what,
-                                    unsigned step) const {
+// H or H(a-b), with or without a step: a value that is the same for the same key. `last` becomes
+// the end of the range, if there is one.
+Result<unsigned> CronParser::hashed(const FieldKind& kind, const std::string& what, unsigned step,
+                                    unsigned& last) const {
   unsigned low = kind.min;
   unsigned high = kind.max;
   if (what.size() > 1) {
@@ -164,6 +176,7 @@ Result<unsigned> CronParser::hashed(const FieldKind& kind, const std::string& wh
     ASSIGN_OR_RETURN(low, readValue(kind, what.substr(2, dash - 2)));
     ASSIGN_OR_RETURN(high, readValue(kind, what.substr(dash + 1, what.size() - dash - 2)));
     if (low > high) return refuse(kind, what, "is a range that runs backwards");
+    last = high;
   }
   if (kind.name == "day" && what.size() == 1) high = 28;  // A day that every month has.
   if (kind.name == "weekday" && !quartz_) high = std::min(high, 6U);
@@ -181,7 +194,7 @@ Status CronParser::readPart(const FieldKind& kind, const std::string& part, std:
   bool wrapped = false;
   const size_t dash = step.what.find('-');
   if (upper(step.what).starts_with('H')) {
-    ASSIGN_OR_RETURN(low, hashed(kind, upper(step.what), step.step));
+    ASSIGN_OR_RETURN(low, hashed(kind, upper(step.what), step.step, high));
     if (!step.stepped) high = low;
   } else if (dash != std::string::npos && dash > 0) {
     ASSIGN_OR_RETURN(low, readValue(kind, step.what.substr(0, dash)));
@@ -344,6 +357,9 @@ Result<CronExpression> CronExpression::parse(std::string_view text, CronDialect 
     if (distance < Seconds(1) || distance % Seconds(1) != Micros(0)) {
       return Error::invalidArgument("cron '{}': expected whole seconds, at least 1s", shown);
     }
+    if (distance > kEveryMax) {
+      return Error::invalidArgument("cron '{}': expected at most 366d", shown);
+    }
     CronExpression every;
     every.interval_ = true;
     every.every_ = std::chrono::duration_cast<Seconds>(distance);
@@ -372,7 +388,7 @@ Result<CronExpression> CronExpression::parse(std::string_view text, CronDialect 
         "in Quartz (second first, year last)",
         shown, count);
   }
-  return CronParser(count != 5, hash_key).parse(fields);
+  return CronParser(count != 5, lower(hash_key)).parse(fields);
 }
 
 }  // namespace baton

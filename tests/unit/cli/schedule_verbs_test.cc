@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "cli/exit_code.h"
 #include "tests/unit/cli/fake_cluster.h"
 
@@ -28,6 +30,52 @@ TEST(ScheduleVerbsTest, PreviewShowsTheNextInstants) {
   ASSERT_TRUE(preview.ok());
   EXPECT_EQ(preview->at("items")[1].at("utc"), "2026-03-09T06:30:00Z");
   EXPECT_EQ(preview->at("next_clock_change").at("shift"), "forward by 1h");
+}
+
+// As a shell has them; quotes are single ones.
+std::vector<std::string> shellWords(std::string_view line) {
+  std::vector<std::string> found(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (c == ' ' && !quoted) {
+      found.emplace_back();
+    } else {
+      found.back() += c;
+    }
+  }
+  return found;
+}
+
+// What docs/schedules.md shows is what the program says.
+TEST(ScheduleVerbsTest, ExamplesOfTheDocumentationAreRight) {
+  std::ifstream page(BATON_SOURCE_DIR "/docs/schedules.md");
+  std::string line, command, expected;
+  size_t checked = 0;
+  const auto check = [&] {
+    if (command.empty()) return;
+    FakeCluster cluster;
+    EXPECT_EQ(cluster.run(shellWords(command)), 0) << command << cluster.err.str();
+    EXPECT_EQ(cluster.out.str(), expected) << command;
+    ++checked;
+    command.clear();
+    expected.clear();
+  };
+  constexpr std::string_view kPrompt = "$ baton ";
+  bool shown = false;
+  while (std::getline(page, line)) {
+    const bool begins = line.starts_with(kPrompt);
+    if (begins || line.starts_with("```")) check();
+    if (line.starts_with("```")) {
+      shown = line == "```console";
+    } else if (begins) {
+      command = line.substr(kPrompt.size());
+    } else if (shown) {
+      expected += line + "\n";
+    }
+  }
+  EXPECT_GT(checked, 8U);
 }
 
 TEST(ScheduleVerbsTest, PreviewSaysThatNothingComesAnyMore) {

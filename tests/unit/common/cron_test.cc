@@ -172,12 +172,17 @@ TEST(CronTest, HashedSlots) {
     };
     const Times daily = one("H H(1-3) * * *");
     EXPECT_EQ(daily, one("H H(1-3) * * *"));
+    EXPECT_EQ(daily, fires("H H(1-3) * * *", "UTC", "2026-05-01T00:00:00Z", 4, GapPolicy::RunAfter,
+                           OverlapPolicy::First, "FLOW-" + std::to_string(i)));
     EXPECT_GE(daily[0].substr(11, 2), "01");
     EXPECT_LE(daily[0].substr(11, 2), "03");
     minutes.insert(daily[0].substr(14, 2));
     const Times quarters = one("H/15 * * * *");
     EXPECT_EQ(at(quarters[3]) - at(quarters[0]), Micros(Seconds(45 * 60)));
     EXPECT_LT(at(quarters[0]), at("2026-05-01T00:15:01Z"));
+    const Times half = one("H(0-29)/10 * * * *");
+    EXPECT_EQ(at(half[3]) - at(half[0]), Micros(Seconds(60 * 60)));
+    for (const std::string& fire : half) EXPECT_LT(fire.substr(14, 2), "30");
   }
   EXPECT_GT(minutes.size(), 20U);
 }
@@ -201,6 +206,8 @@ TEST(CronTest, RefusalsNameFieldPartAndExpectation) {
   EXPECT_NE(refusal("").find("empty"), std::string::npos);
   EXPECT_NE(refusal("@reboot").find("unknown"), std::string::npos);
   EXPECT_NE(refusal("@every 10ms").find("at least 1s"), std::string::npos);
+  EXPECT_EQ(refusal("@every 366d"), "accepted");
+  EXPECT_NE(refusal("@every 367d").find("at most 366d"), std::string::npos);
   EXPECT_NE(refusal("0 0 1,,2 * *").find("empty part"), std::string::npos);
   EXPECT_NE(refusal("0 0 * * 8").find("expected 0 to 7"), std::string::npos);
   EXPECT_NE(refusal("x * * * *").find("is not a number"), std::string::npos);
