@@ -134,8 +134,8 @@ void ActiveTerm::removeParam(std::string name, api::Request request,
 }
 
 void ActiveTerm::sendEvent(api::EventSend event, api::Callback<api::EventSent> done) {
-  const bool queued =
-      dispatcher_.tryPost([this, event = std::move(event), done] { events_.send(event, done); });
+  const bool queued = dispatcher_.tryPost(
+      [this, event = std::move(event), done] { flow_commands_.sendEvent(event, done); });
   if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
 }
 

@@ -117,8 +117,8 @@ void FlowPorts::remove(std::string name, api::Request request, api::Callback<api
                    done);
 }
 
-void FlowPorts::trigger(api::FlowTrigger request, api::Callback<RunRecord> done) {
-  done = answeredOnce<RunRecord>(std::move(done));
+void FlowPorts::trigger(api::FlowTrigger request, api::Callback<api::MadeRun> done) {
+  done = answeredOnce<api::MadeRun>(std::move(done));
   const auto term = master_.activeTerm();
   if (!term.ok()) return done(term.error());
   (*term)->onFlows(
@@ -271,8 +271,8 @@ Result<std::vector<api::NodeView>> FlowPorts::nodes(RunId id) {
 }
 
 void FlowPorts::runMissed(std::string flow, WallTime plan_time, api::Request request,
-                          api::Callback<RunRecord> done) {
-  done = answeredOnce<RunRecord>(std::move(done));
+                          api::Callback<api::MadeRun> done) {
+  done = answeredOnce<api::MadeRun>(std::move(done));
   const auto term = master_.activeTerm();
   if (!term.ok()) return done(term.error());
   const auto row = readers_.with(

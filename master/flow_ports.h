@@ -25,7 +25,7 @@ class FlowPorts final : public api::FlowPort, public api::RunPort, public api::E
   void setOnline(std::string name, bool online, api::Request request,
                  api::Callback<api::FlowView> done) override;
   void remove(std::string name, api::Request request, api::Callback<api::FlowView> done) override;
-  void trigger(api::FlowTrigger request, api::Callback<RunRecord> done) override;
+  void trigger(api::FlowTrigger request, api::Callback<api::MadeRun> done) override;
   void backfill(api::FlowBackfill request, api::Callback<api::BackfillView> done) override;
   Result<api::FlowView> flow(const std::string& name, std::optional<uint32_t> version) override;
   Result<api::ListOf<api::FlowView>> flows(const api::FlowListQuery& query) override;
@@ -41,7 +41,7 @@ class FlowPorts final : public api::FlowPort, public api::RunPort, public api::E
   Result<api::ListOf<MissedRecord>> missed(const api::MissedListQuery& query) override;
   Result<api::Explanation> explainMissed(const std::string& flow, WallTime plan_time) override;
   void runMissed(std::string flow, WallTime plan_time, api::Request request,
-                 api::Callback<RunRecord> done) override;
+                 api::Callback<api::MadeRun> done) override;
 
   void send(api::EventSend event, api::Callback<api::EventSent> done) override;
   Result<api::ListOf<EventRecord>> events(const api::EventListQuery& query) override;

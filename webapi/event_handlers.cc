@@ -3,6 +3,7 @@
 #include "webapi/flow_json.h"
 #include "webapi/flow_requests.h"
 #include "webapi/list_cursor.h"
+#include "webapi/request_key.h"
 
 namespace baton::webapi {
 namespace {
@@ -24,7 +25,9 @@ void EventHandlers::send(const Call& call) {
     auto json = eventToJson(sent->event);
     if (!json.ok()) return call.fail(json.error());
     (*json)["known"] = sent->known;
-    call.reply(net::HttpResponse::json(sent->known ? 200 : 201, dumpJson(*json)));
+    net::HttpResponse response = net::HttpResponse::json(sent->known ? 200 : 201, dumpJson(*json));
+    markReplayed(response, sent->replayed);
+    call.reply(std::move(response));
   });
 }
 

@@ -101,6 +101,7 @@ void FlowHandlers::applyTo(const Call& call, FlowApply apply) {
       response.headers.add("Location", fmt::format("/api/v1/flows/{}", record.name));
     }
     if (!dry_run) response.headers.add("ETag", etagOf(record.version));
+    markReplayed(response, applied->replayed);
     call.reply(std::move(response));
   });
 }
@@ -114,8 +115,15 @@ void FlowHandlers::applyAll(const Call& call) {
     if (!applied.ok()) return failDefinition(call, applied.error());
     if (!applied->errors.empty()) return call.reply(wrongDefinition(applied->errors, true));
     Json items = Json::array();
-    for (const FlowApplied& one : applied->flows) items.push_back(appliedToJson(one, dry_run));
-    call.replyJson({{"items", std::move(items)}});
+    bool replayed = false;
+    for (const FlowApplied& one : applied->flows) {
+      items.push_back(appliedToJson(one, dry_run));
+      replayed = one.replayed;
+    }
+    net::HttpResponse response =
+        net::HttpResponse::json(200, dumpJson({{"items", std::move(items)}}));
+    markReplayed(response, replayed);
+    call.reply(std::move(response));
   });
 }
 
@@ -157,7 +165,7 @@ void FlowHandlers::trigger(const Call& call) {
   if (!trigger.ok()) return call.fail(trigger.error());
   trigger->flow = std::move(*name);
   flows_.trigger(std::move(*trigger),
-                 [call](Result<RunRecord> run) { replyNewRun(call, std::move(run)); });
+                 [call](Result<master::api::MadeRun> run) { replyNewRun(call, std::move(run)); });
 }
 
 void FlowHandlers::backfill(const Call& call) {
@@ -169,7 +177,10 @@ void FlowHandlers::backfill(const Call& call) {
   const bool dry_run = backfill->dry_run;
   flows_.backfill(std::move(*backfill), [call, dry_run](Result<BackfillView> view) {
     if (!view.ok()) return call.fail(view.error());
-    call.reply(net::HttpResponse::json(dry_run ? 200 : 201, dumpJson(backfillToJson(*view))));
+    net::HttpResponse response =
+        net::HttpResponse::json(dry_run ? 200 : 201, dumpJson(backfillToJson(*view)));
+    markReplayed(response, view->replayed);
+    call.reply(std::move(response));
   });
 }
 

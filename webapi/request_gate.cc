@@ -169,6 +169,12 @@ Status RequestGate::admit(const net::HttpRequest& request, const RouteSpec& spec
                  "is heard where a definition, calendar or parameter is stored, and not here",
                  name);
   }
+  if (!spec.idempotency_key && spec.method != "GET" && request.headers.find("Idempotency-Key")) {
+    // Who sends it counts on a repeat being known.
+    return Error(ErrorCode::InvalidArgument,
+                 "is heard where tasks, flows, runs and events are made, and not here",
+                 "Idempotency-Key");
+  }
   return checkBody(request, spec);
 }
 

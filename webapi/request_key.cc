@@ -42,4 +42,8 @@ Result<master::api::Request> readRequest(const Call& call) {
   return read;
 }
 
+void markReplayed(net::HttpResponse& response, bool replayed) {
+  if (replayed) response.headers.add("Idempotency-Replayed", "true");
+}
+
 }  // namespace baton::webapi

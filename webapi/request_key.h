@@ -23,4 +23,7 @@ master::api::Request requesterOf(const Call& call);
 // above.
 Result<master::api::Request> readRequest(const Call& call);
 
+// Says in the answer that it is that to an earlier request with the same key.
+void markReplayed(net::HttpResponse& response, bool replayed);
+
 }  // namespace baton::webapi

@@ -3,12 +3,14 @@
 #include "webapi/flow_json.h"
 #include "webapi/flow_requests.h"
 #include "webapi/list_cursor.h"
+#include "webapi/request_key.h"
 #include "webapi/task_handlers.h"
 
 namespace baton::webapi {
 namespace {
 
 using master::api::Explanation;
+using master::api::MadeRun;
 using master::api::NodeView;
 using master::api::RunCommand;
 using master::api::RunView;
@@ -29,13 +31,14 @@ void replyExplanation(const Call& call, const Result<Explanation>& explanation) 
 
 }  // namespace
 
-void replyNewRun(const Call& call, Result<RunRecord> run) {
-  if (!run.ok()) return call.fail(run.error());
-  const RunId id = run->state.id;
-  const auto json = runToJson({.record = std::move(*run), .waiting_text = {}}, true);
+void replyNewRun(const Call& call, Result<MadeRun> made) {
+  if (!made.ok()) return call.fail(made.error());
+  const RunId id = made->run.state.id;
+  const auto json = runToJson({.record = std::move(made->run), .waiting_text = {}}, true);
   if (!json.ok()) return call.fail(json.error());
   net::HttpResponse response = net::HttpResponse::json(201, dumpJson(*json));
   response.headers.add("Location", fmt::format("/api/v1/runs/{}", id));
+  markReplayed(response, made->replayed);
   call.reply(std::move(response));
 }
 
@@ -125,7 +128,7 @@ void RunHandlers::runMissed(const Call& call) {
   auto missed = readMissedRun(call);
   if (!missed.ok()) return call.fail(missed.error());
   runs_.runMissed(std::move(missed->flow), missed->plan_time, std::move(missed->request),
-                  [call](Result<RunRecord> run) { replyNewRun(call, std::move(run)); });
+                  [call](Result<MadeRun> run) { replyNewRun(call, std::move(run)); });
 }
 
 }  // namespace baton::webapi

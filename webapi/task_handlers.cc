@@ -16,7 +16,7 @@ using master::api::TaskView;
 
 net::HttpResponse submitted(SubmitAnswer answer, bool bulk) {
   net::HttpResponse response = net::HttpResponse::json(201, std::move(answer.body));
-  if (answer.replayed) response.headers.add("Idempotency-Replayed", "true");
+  markReplayed(response, answer.replayed);
   if (bulk) return response;
   const auto json = parseJson(response.body);
   if (json.ok() && json->is_object() && json->contains("id") && (*json)["id"].is_string()) {

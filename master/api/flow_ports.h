@@ -58,6 +58,7 @@ struct FlowApplied {
   bool changed = false;              // False: equal to the newest version; none was made.
   std::vector<std::string> changes;  // In words, as `flow diff` has them.
 };
+  bool replayed = false;             // The key was used before: this is the answer of then.
 
 struct FlowsApplied {
   // Not empty: one of them is wrong, and nothing was stored. All that was found in any of them.
@@ -74,6 +75,12 @@ struct FlowTrigger {
 };
 
 struct FlowBackfill {
+// A run that a request made.
+struct MadeRun {
+  RunRecord run;          // As it now is.
+  bool replayed = false;  // It was made before, by a request with the same key.
+};
+
   std::string flow;
   // Either the instants of its schedule in [from, to], or a list.
   std::optional<WallTime> from;
@@ -92,6 +99,7 @@ struct BackfillView {
   std::vector<WallTime> plan_times;  // In the order in which they run; at most 10,000.
   std::vector<RunId> runs;           // Of the same order; empty: dry run.
 };
+  bool replayed = false;             // As MadeRun.
 
 struct FlowListQuery {
   std::optional<bool> online;
@@ -120,7 +128,7 @@ class FlowPort {
   // What waits of it ends TERMINATED, what runs is stopped. Errors: NotFound.
   virtual void remove(std::string name, Request request, Callback<FlowView> done) = 0;
   // Errors: NotFound, InvalidArgument (params), Overloaded (queue).
-  virtual void trigger(FlowTrigger request, Callback<RunRecord> done) = 0;
+  virtual void trigger(FlowTrigger request, Callback<MadeRun> done) = 0;
   virtual void backfill(FlowBackfill request, Callback<BackfillView> done) = 0;
 
   virtual Result<FlowView> flow(const std::string& name, std::optional<uint32_t> version) = 0;
@@ -298,7 +306,7 @@ class RunPort {
   virtual Result<Explanation> explainMissed(const std::string& flow, WallTime plan_time) = 0;
   // Runs a missed instant by hand. Errors: NotFound, Conflict (it was run already).
   virtual void runMissed(std::string flow, WallTime plan_time, Request request,
-                         Callback<RunRecord> done) = 0;
+                         Callback<MadeRun> done) = 0;
 };
 
 struct EventSend {
@@ -320,7 +328,8 @@ struct EventListQuery {
 };
 struct EventSent {
   EventRecord event;
-  bool known = false;  // It was there already; nothing changed.
+  bool known = false;     // It was there already; nothing changed.
+  bool replayed = false;  // The key was used before: this is the answer of then.
 };
 
 class EventPort {

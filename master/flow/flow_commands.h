@@ -71,13 +71,15 @@ class FlowCommands {
   // Requests that make runs. Repeated with the same key, they are answered with the rows of the
   // first time as they now are. Errors of all: NotFound, Conflict (key used with another body; the
   // definition can't be read), InvalidArgument and TooLarge (field), Overloaded.
-  void trigger(const api::FlowTrigger& request, api::Callback<RunRecord> done);
+  void trigger(const api::FlowTrigger& request, api::Callback<api::MadeRun> done);
   // Instants of the range that lie in the future or outside of the schedule's window are left out;
   // in a list they are refused. The flow's own next instant stays what it is.
   void backfill(const api::FlowBackfill& request, api::Callback<api::BackfillView> done);
   // Conflict: the instant was run already.
   void runMissed(const MissedRecord& missed, const api::Request& request,
-                 api::Callback<RunRecord> done);
+                 api::Callback<api::MadeRun> done);
+  // As EventDesk::send, and once by the request's key: its row follows that of the event.
+  void sendEvent(const api::EventSend& event, api::Callback<api::EventSent> done);
 
   void open() { open_ = true; }
   void close() { open_ = false; }
@@ -127,11 +129,15 @@ class FlowCommands {
                    const api::Callback<View>& done);
   void answerAgain(Operation& operation, const std::string& first, const std::string& key,
                    const api::Callback<api::FlowsApplied>& done);
-  void replay(uint64_t id, const api::Callback<RunRecord>& done);
+  void answerAgain(Operation& operation, const std::string& first, const std::string& key,
+                   const api::Callback<api::EventSent>& done);
+  void replay(uint64_t id, const api::Callback<api::MadeRun>& done);
   void replay(uint64_t id, const api::Callback<api::BackfillView>& done);
   void keep(Operation& operation, const api::Request& request, std::string answer);
   // If the request has a key.
   void keepMade(Operation& operation, const api::Request& request, uint64_t id);
+  void keepSent(const api::Request& request, const api::EventSent& sent,
+                const api::Callback<api::EventSent>& done);
   void keepApplied(Operation& operation, const api::Request& request,
                    const api::FlowsApplied& applied);
   void applyOnce(std::vector<FlowDefinition> definitions, const api::Request& keyed,
@@ -141,9 +147,9 @@ class FlowCommands {
   Audit auditOf(const api::Request& request, const char* action, const std::string& object) const {
     return Audit(request, context_.clock.wallNow(), action, object);
   }
-  Result<RunRecord> trigger(Operation& operation, const api::FlowTrigger& request);
-  Result<RunRecord> runMissed(Operation& operation, MissedRecord missed,
-                              const api::Request& request);
+  Result<api::MadeRun> trigger(Operation& operation, const api::FlowTrigger& request);
+  Result<api::MadeRun> runMissed(Operation& operation, MissedRecord missed,
+                                 const api::Request& request);
   Result<api::BackfillView> backfill(Operation& operation, const api::FlowBackfill& request);
   Result<std::vector<WallTime>> instantsOf(const LiveFlow& flow,
                                            const api::FlowBackfill& request) const;

@@ -6,6 +6,10 @@ namespace {
 
 constexpr size_t kKeptChangesBytesMax = 64 * 1'024;
 
+Error usedForAnother(const std::string& key) {
+  return Error::conflict("Idempotency-Key {} was used for another kind of request", key);
+}
+
 // The stored answer to a request with a key: what it made. Its rows are read for a repetition.
 std::string madeText(uint64_t id) { return dumpJson({{"made", std::to_string(id)}}); }
 
@@ -14,7 +18,7 @@ Result<uint64_t> readAnswer(const std::string& text, const std::string& key) {
   if (json.ok() && json->is_object() && json->contains("made") && (*json)["made"].is_string()) {
     if (const auto id = parseTaskId((*json)["made"].get<std::string>())) return *id;
   }
-  return Error::conflict("Idempotency-Key {} was used for another kind of request", key);
+  return usedForAnother(key);
 }
 
 // The same of definitions. What is told of their changes may be long and is no part of the promise.
@@ -40,7 +44,7 @@ Result<api::FlowsApplied> readApplied(const std::string& text, const std::string
   api::FlowsApplied applied;
   const auto json = parseJson(text);
   if (!json.ok() || !json->is_object() || !json->contains("applied")) {
-    return Error::conflict("Idempotency-Key {} was used for another kind of request", key);
+    return usedForAnother(key);
   }
   for (const Json& one : (*json)["applied"]) {
     api::FlowApplied& flow = applied.flows.emplace_back();
@@ -50,6 +54,7 @@ Result<api::FlowsApplied> readApplied(const std::string& text, const std::string
     flow.created = one.value("created", false);
     flow.changed = one.value("changed", false);
     flow.changes = one.value("changes", std::vector<std::string>());
+    flow.replayed = true;
   }
   return applied;
 }
@@ -80,6 +85,24 @@ void FlowCommands::answerAgain(Operation& operation, const std::string& first,
   operation.then([done, applied = std::move(applied)] { done(applied); });
 }
 
+// The event as it is stored, and whether it was new then.
+void FlowCommands::answerAgain(Operation& operation, const std::string& first,
+                               const std::string& key, const api::Callback<api::EventSent>& done) {
+  const auto json = parseJson(first);
+  if (!json.ok() || !json->is_object() || !json->contains("event")) {
+    return operation.then([done, key] { done(usedForAnother(key)); });
+  }
+  operation.then([this, done, name = json->value("event", ""), event_key = json->value("key", ""),
+                  known = json->value("known", false)] {
+    reads_.submit([done, name, event_key, known](dao::Reader& reader) {
+      auto row = reader.event(name, event_key);
+      if (!row.ok()) return done(row.error());
+      if (!row->has_value()) return done(Error::notFound("event {} {} is gone", name, event_key));
+      done(api::EventSent{std::move(**row), known, true});
+    });
+  });
+}
+
 template <typename View>
 void FlowCommands::onceByKey(const api::Request& request,
                              std::function<void(const LookedUp&)> decide,
@@ -108,12 +131,12 @@ void FlowCommands::onceByKey(const api::Request& request,
   });
 }
 
-void FlowCommands::replay(uint64_t id, const api::Callback<RunRecord>& done) {
+void FlowCommands::replay(uint64_t id, const api::Callback<api::MadeRun>& done) {
   reads_.submit([id, done](dao::Reader& reader) {
     auto row = reader.run(id);
     if (!row.ok()) return done(row.error());
     if (!row->has_value()) return done(Error::notFound("there is no run {}", id));
-    done(std::move(**row));
+    done(api::MadeRun{.run = std::move(**row), .replayed = true});
   });
 }
 
@@ -125,6 +148,7 @@ void FlowCommands::replay(uint64_t id, const api::Callback<api::BackfillView>& d
     if (!page.ok()) return done(page.error());
     api::BackfillView view;
     view.id = id;
+    view.replayed = true;
     // Their numbers rise in the order in which they run.
     for (auto run = page->items.rbegin(); run != page->items.rend(); ++run) {
       view.plan_times.push_back(run->plan_time);
@@ -143,6 +167,38 @@ void FlowCommands::keepMade(Operation& operation, const api::Request& request, u
   if (!request.idempotency_key.empty()) keep(operation, request, madeText(id));
 }
 
+void FlowCommands::sendEvent(const api::EventSend& event, api::Callback<api::EventSent> done) {
+  onceByKey<api::EventSent>(
+      event.request,
+      [this, event, done](const LookedUp& looked_up) {
+        if (const Status fresh = recent_keys_.checkFresh(looked_up.at); !fresh.ok()) {
+          return done(fresh.error());
+        }
+        events_.send(event, [this, request = event.request, done](Result<api::EventSent> sent) {
+          if (!sent.ok() || request.idempotency_key.empty()) return done(std::move(sent));
+          keepSent(request, *sent, done);
+        });
+      },
+      done);
+}
+
+void FlowCommands::keepSent(const api::Request& request, const api::EventSent& sent,
+                            const api::Callback<api::EventSent>& done) {
+  // The key may have been used while the event was looked up and stored.
+  const auto known =
+      recent_keys_.find(request.principal, request.idempotency_key, request.request_hash);
+  if (!known.ok()) return done(known.error());
+  Operation operation;
+  if (known->has_value()) {
+    answerAgain(operation, **known, request.idempotency_key, done);
+  } else {
+    keep(operation, request,
+         dumpJson({{"event", sent.event.name}, {"key", sent.event.key}, {"known", sent.known}}));
+    operation.then([done, sent] { done(sent); });
+  }
+  context_.writer.submit(std::move(operation));
+}
+
 void FlowCommands::keepApplied(Operation& operation, const api::Request& request,
                                const api::FlowsApplied& applied) {
   if (!request.idempotency_key.empty()) keep(operation, request, appliedText(applied));
@@ -150,7 +206,7 @@ void FlowCommands::keepApplied(Operation& operation, const api::Request& request
 
 template void FlowCommands::onceByKey(const api::Request& request,
                                       std::function<void(const LookedUp&)> decide,
-                                      api::Callback<RunRecord> done);
+                                      api::Callback<api::MadeRun> done);
 template void FlowCommands::onceByKey(const api::Request& request,
                                       std::function<void(const LookedUp&)> decide,
                                       api::Callback<api::BackfillView> done);

@@ -82,8 +82,8 @@ Result<LiveFlow*> FlowCommands::findToRun(const std::string& name) {
 
 // ------------------------------------------------------------------------------------ by hand
 
-void FlowCommands::trigger(const api::FlowTrigger& request, api::Callback<RunRecord> done) {
-  onceByKey<RunRecord>(
+void FlowCommands::trigger(const api::FlowTrigger& request, api::Callback<api::MadeRun> done) {
+  onceByKey<api::MadeRun>(
       request.request,
       [this, request, done](const LookedUp& looked_up) {
         if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
@@ -97,13 +97,13 @@ void FlowCommands::trigger(const api::FlowTrigger& request, api::Callback<RunRec
         if (request.plan_time) params["plan_time"] = formatRfc3339(*request.plan_time);
         if (request.priority) params["priority"] = toString(*request.priority);
         audit.setParams(params);
-        if (run.ok()) audit.setAfter(runMade(*run));
+        if (run.ok()) audit.setAfter(runMade(run->run));
         answer(std::move(operation), audit, std::move(run), done);
       },
       done);
 }
 
-Result<RunRecord> FlowCommands::trigger(Operation& operation, const api::FlowTrigger& request) {
+Result<api::MadeRun> FlowCommands::trigger(Operation& operation, const api::FlowTrigger& request) {
   RETURN_IF_ERROR(checkParams(request.params));
   ASSIGN_OR_RETURN(LiveFlow * flow, findToRun(request.flow));
   RETURN_IF_ERROR(checkSize(flow->newest->spec, request.params, *flows_.params.values(), 1));
@@ -120,13 +120,13 @@ Result<RunRecord> FlowCommands::trigger(Operation& operation, const api::FlowTri
                               .priority = request.priority,
                               .principal = request.request.principal});
   keepMade(operation, request.request, run.state.id);
-  return run;
+  return api::MadeRun{.run = run};
 }
 
 // ------------------------------------------------------------------------------------- missed
 
 void FlowCommands::runMissed(const MissedRecord& missed, const api::Request& request,
-                             api::Callback<RunRecord> done) {
+                             api::Callback<api::MadeRun> done) {
   const auto decide = [this, request, done](const LookedUp& looked_up) {
     if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
     if (const Status fresh = recent_keys_.checkFresh(looked_up.at); !fresh.ok()) {
@@ -136,11 +136,11 @@ void FlowCommands::runMissed(const MissedRecord& missed, const api::Request& req
     auto run = runMissed(operation, looked_up.missed, request);
     Audit audit = auditOf(request, "missed.run", looked_up.missed.flow);
     audit.setParams({{"plan_time", formatRfc3339(looked_up.missed.plan_time)}});
-    if (run.ok()) audit.setAfter(runMade(*run));
+    if (run.ok()) audit.setAfter(runMade(run->run));
     answer(std::move(operation), audit, std::move(run), done);
   };
   // The row is read anew, so that it is as young as the look-up of the key.
-  onceByKey<RunRecord>(
+  onceByKey<api::MadeRun>(
       request,
       [this, decide, done, flow = missed.flow, plan_time = missed.plan_time](const LookedUp&) {
         reads_.submit([this, decide, done, flow, plan_time](dao::Reader& reader) {
@@ -159,8 +159,8 @@ void FlowCommands::runMissed(const MissedRecord& missed, const api::Request& req
       done);
 }
 
-Result<RunRecord> FlowCommands::runMissed(Operation& operation, MissedRecord missed,
-                                          const api::Request& request) {
+Result<api::MadeRun> FlowCommands::runMissed(Operation& operation, MissedRecord missed,
+                                             const api::Request& request) {
   const std::pair instant{nameKey(missed.flow), missed.plan_time};
   if (const auto by_hand = run_by_hand_.find(instant); by_hand != run_by_hand_.end()) {
     missed.run_id = by_hand->second;
@@ -185,7 +185,7 @@ Result<RunRecord> FlowCommands::runMissed(Operation& operation, MissedRecord mis
   operation.touchFlow(missed.flow);
   operation.changes.missed.push_back(std::move(missed));
   keepMade(operation, request, run.state.id);
-  return run;
+  return api::MadeRun{.run = run};
 }
 
 // ----------------------------------------------------------------------------------- backfill

@@ -38,9 +38,10 @@ class AuditTest : public PlannerTest {
     request.flow = flow;
     request.params = std::move(params);
     request.request = requester();
-    const auto run = ask<RunRecord>([&](auto done) { rig_->flow_commands.trigger(request, done); });
-    EXPECT_TRUE(run.ok()) << run.status().text();
-    return *run;
+    const auto made =
+        ask<master::api::MadeRun>([&](auto done) { rig_->flow_commands.trigger(request, done); });
+    EXPECT_TRUE(made.ok()) << made.status().text();
+    return made->run;
   }
   Result<RunRecord> orderOf(RunId id, master::api::RunCommand command) {
     master::api::RunOrder order;
@@ -186,7 +187,7 @@ TEST_F(AuditTest, ABackfillAMissedInstantAndAnEventLeaveARow) {
   missed.reason = "too_old";
   database_.direct().missed[{missed.plan_time, "f"}] = missed;
   const auto runMissed = [&] {
-    return ask<RunRecord>(
+    return ask<master::api::MadeRun>(
         [&](auto done) { rig_->flow_commands.runMissed(missed, requester(), done); });
   };
   ASSERT_TRUE(runMissed().ok());

@@ -30,6 +30,7 @@ TEST_F(BackfillTest, ABackfillRunsTheInstantsOfTheScheduleAndMovesNothing) {
   EXPECT_EQ(database_.rows().backfills.at(view->id).total, 5);
   const auto repeated = backfill(request);
   ASSERT_TRUE(repeated.ok());
+  EXPECT_TRUE(repeated->replayed && !view->replayed);
   EXPECT_EQ(repeated->runs, view->runs);
   EXPECT_EQ(repeated->plan_times, view->plan_times);
   // One after the other, the newest first.

@@ -7,11 +7,13 @@
 namespace baton::test {
 namespace {
 
+using master::api::EventSent;
 using master::api::FlowApplied;
 using master::api::FlowApply;
 using master::api::FlowBackfill;
 using master::api::FlowTrigger;
 using master::api::FlowView;
+using master::api::MadeRun;
 using Code = ErrorCode;
 
 class FlowCommandsTest : public PlannerTest {
@@ -20,17 +22,24 @@ class FlowCommandsTest : public PlannerTest {
     return ask<FlowView>([&](auto done) { rig_->flow_commands.remove(name, requester(), done); })
         .status();
   }
-  Result<RunRecord> run(const FlowTrigger& request) {
-    return ask<RunRecord>([&](auto done) { rig_->flow_commands.trigger(request, done); });
+  Result<RunRecord> run(const FlowTrigger& request, bool replayed = false) {
+    return runOf(ask<MadeRun>([&](auto done) { rig_->flow_commands.trigger(request, done); }),
+                 replayed);
+  }
+  static Result<RunRecord> runOf(Result<MadeRun> made, bool replayed) {
+    if (!made.ok()) return made.error();
+    EXPECT_EQ(made->replayed, replayed);
+    return made->run;
   }
   Result<RunRecord> runMissed(const std::string& flow, const std::string& at,
-                              const std::string& key = {}) {
+                              const std::string& key = {}, bool replayed = false) {
     MissedRecord missed;
     missed.flow = flow;
     missed.plan_time = instant(at);
-    return ask<RunRecord>([&](auto done) {
-      rig_->flow_commands.runMissed(missed, {"p", key, "h"}, done);
-    });
+    return runOf(ask<MadeRun>([&](auto done) {
+                   rig_->flow_commands.runMissed(missed, {"p", key, "h"}, done);
+                 }),
+                 replayed);
   }
 };
 
@@ -62,7 +71,7 @@ TEST_F(FlowCommandsTest, DefinitionsAreStoredOnceByTheirKey) {
     if (taken_over) begin();
     const auto again = tryApply(request);
     ASSERT_TRUE(again.ok()) << again.status().text();
-    EXPECT_TRUE(again->created && again->changed);
+    EXPECT_TRUE(again->created && again->changed && again->replayed);
     EXPECT_EQ(again->flow.record.version, 1U);
     EXPECT_EQ(flowRow("f").version, 2U);
   }
@@ -323,13 +332,16 @@ TEST_F(FlowCommandsTest, ARepetitionWithTheSameKeyMakesNoSecondRun) {
   request.request = {"p", "k", "h"};
   std::vector<RunId> made;
   for (int i = 0; i < 2; ++i) {
-    rig_->flow_commands.trigger(request, [&](auto answer) { made.push_back(answer->state.id); });
+    rig_->flow_commands.trigger(request, [&, i](auto answer) {
+      EXPECT_EQ(answer->replayed, i == 1);
+      made.push_back(answer->run.state.id);
+    });
   }
   settle();
   ASSERT_EQ(made.size(), 2U);
   EXPECT_EQ(made[0], made[1]);
   absent(Seconds(300));
-  EXPECT_EQ(run(request)->state.id, made[0]);
+  EXPECT_EQ(run(request, true)->state.id, made[0]);
   request.request.request_hash = "other";
   EXPECT_EQ(run(request).error().code(), Code::Conflict);
   EXPECT_EQ(database_.rows().runs.size(), 1U);
@@ -344,13 +356,65 @@ TEST_F(FlowCommandsTest, ARepetitionWithTheSameKeyMakesNoSecondRun) {
   EXPECT_EQ(run(request).error().code(), Code::Conflict);
 }
 
+TEST_F(FlowCommandsTest, AnEventIsAnsweredAgainByTheKeyOfItsRequest) {
+  // Aim: the first answer, also from another master and where the event was known already, and no
+  // second event for a key that was used.
+  const auto send = [&](const std::string& event_key, const std::string& key,
+                        const std::string& hash = "h") {
+    master::api::EventSend event;
+    event.name = "e";
+    event.key = event_key;
+    event.request = {"p", key, hash};
+    return ask<EventSent>([&](auto done) { rig_->flow_commands.sendEvent(event, done); });
+  };
+  const auto first = send("1", "k");
+  ASSERT_TRUE(first.ok()) << first.status().text();
+  EXPECT_FALSE(first->known || first->replayed);
+  ASSERT_TRUE(send("1", "known")->known);
+  for (const bool taken_over : {false, true}) {
+    if (taken_over) absent(Seconds(300));
+    const auto again = send("1", "k");
+    ASSERT_TRUE(again.ok()) << again.status().text();
+    EXPECT_TRUE(!again->known && again->replayed);
+    EXPECT_EQ(again->event.id, first->event.id);
+    const auto known = send("1", "known");
+    EXPECT_TRUE(known->known && known->replayed);
+    EXPECT_EQ(send("2", "k", "other").error().code(), Code::Conflict);
+    EXPECT_TRUE(send("1", "")->known);
+  }
+  apply(kOneTask);
+  FlowTrigger request;
+  request.flow = "F";
+  request.request = {"p", "k", "h"};
+  EXPECT_EQ(run(request).error().code(), Code::Conflict);
+  request.request.idempotency_key = "t";
+  ASSERT_TRUE(run(request).ok());
+  EXPECT_EQ(send("3", "t").error().code(), Code::Conflict);
+  EXPECT_EQ(database_.rows().events.size(), 1U);
+  // Twice at once.
+  std::vector<EventSent> answers;
+  for (int i = 0; i < 2; ++i) {
+    rig_->flow_commands.sendEvent(
+        {.name = "e", .key = "4", .data = {}, .happened_at = {}, .request = {"p", "twice", "h"}},
+        [&](auto answer) {
+          ASSERT_TRUE(answer.ok()) << answer.status().text();
+          answers.push_back(*answer);
+        });
+  }
+  settle();
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_FALSE(answers[0].known || answers[1].known);
+  EXPECT_EQ(answers[0].event.id, answers[1].event.id);
+  EXPECT_NE(answers[0].replayed, answers[1].replayed);
+}
+
 // BUG-107: a backfill moves nothing of the schedule, and nothing runs before its start.
 TEST_F(FlowCommandsTest, AMissedInstantIsRunByHandOnce) {
   apply(yaml("F", "cron: '0 2 * * *', timezone: UTC, misfire: none"));
   absent(Seconds(3 * 86'400));
   const std::string at = "2026-03-03T02:00:00Z";
   ASSERT_EQ(fates("f").at(at), "policy_none");
-  std::vector<Result<RunRecord>> answers;
+  std::vector<Result<MadeRun>> answers;
   MissedRecord missed;
   missed.flow = "F";
   missed.plan_time = instant(at);
@@ -362,17 +426,17 @@ TEST_F(FlowCommandsTest, AMissedInstantIsRunByHandOnce) {
   settle();
   ASSERT_EQ(answers.size(), 2U);
   ASSERT_TRUE(answers[0].ok()) << answers[0].status().text();
-  EXPECT_EQ(answers[0]->trigger, RunTrigger::Schedule);
-  EXPECT_TRUE(answers[0]->compensates);
+  EXPECT_EQ(answers[0]->run.trigger, RunTrigger::Schedule);
+  EXPECT_TRUE(answers[0]->run.compensates);
   EXPECT_EQ(answers[1].error().code(), Code::Conflict);
-  EXPECT_EQ(database_.rows().missed.at({instant(at), "f"}).run_id, answers[0]->state.id);
+  EXPECT_EQ(database_.rows().missed.at({instant(at), "f"}).run_id, answers[0]->run.state.id);
   absent(Seconds(5));
-  EXPECT_EQ(
-      runMissed("f", at).error().message(),
-      fmt::format("the instant {} of flow F was run already: run {}", at, answers[0]->state.id));
+  EXPECT_EQ(runMissed("f", at).error().message(),
+            fmt::format("the instant {} of flow F was run already: run {}", at,
+                        answers[0]->run.state.id));
   EXPECT_EQ(runMissed("f", "2026-03-03T02:00:01Z").error().code(), Code::NotFound);
   const RunId keyed = runMissed("f", "2026-03-04T02:00:00Z", "k")->state.id;
-  EXPECT_EQ(runMissed("f", "2026-03-04T02:00:00Z", "k")->state.id, keyed);
+  EXPECT_EQ(runMissed("f", "2026-03-04T02:00:00Z", "k", true)->state.id, keyed);
 }
 
 TEST_F(FlowCommandsTest, AClosedGateTakesNothing) {

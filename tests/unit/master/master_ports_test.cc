@@ -82,12 +82,12 @@ class MasterPortsTest : public testing::Test {
     ASSERT_TRUE(applied->errors.empty()) << applied->errors.front().message;
   }
   RunRecord trigger(const std::string& flow) {
-    std::promise<Result<RunRecord>> answer;
+    std::promise<Result<master::api::MadeRun>> answer;
     flows_.trigger({.flow = flow, .plan_time = {}, .params = {}, .priority = {}, .request = {}},
                    [&](auto result) { answer.set_value(result); });
     const auto run = answer.get_future().get();
     EXPECT_TRUE(run.ok()) << run.status().text();
-    return run.ok() ? *run : RunRecord{};
+    return run.ok() ? run->run : RunRecord{};
   }
   // Another term takes over what this one left.
   void takeOver() {

@@ -41,11 +41,18 @@ TEST_F(EventApiTest, AnEventIsSent) {
   EXPECT_EQ(sent.happened_at, events_.answer.event.happened_at);
   EXPECT_EQ(sent.request.idempotency_key, "k");
   EXPECT_EQ(sent.request.principal, "client");
+  EXPECT_EQ(response.headers.find("Idempotency-Replayed"), nullptr);
+  events_.answer.replayed = true;
+  const auto repeated =
+      post("/api/v1/events", R"({"name":"fx-rates","key":"k"})", {{"Idempotency-Key", "k"}});
+  EXPECT_EQ(repeated.status, 201);
+  EXPECT_EQ(repeated.headers.get("Idempotency-Replayed"), "true");
+  events_.answer.replayed = false;
   events_.answer.known = true;
   const auto again = post("/api/v1/events", R"({"name":"fx-rates","key":"2026-11-29"})");
   EXPECT_EQ(again.status, 200);
   EXPECT_EQ(jsonOf(again)["known"], true);
-  EXPECT_FALSE(events_.sent.at(1).happened_at.has_value());
+  EXPECT_FALSE(events_.sent.at(2).happened_at.has_value());
 }
 
 TEST_F(EventApiTest, BadEventsAreRefusedByField) {

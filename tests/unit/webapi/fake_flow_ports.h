@@ -37,9 +37,10 @@ class FakeFlows final : public master::api::FlowPort {
     requests.push_back(std::move(request));
     fail ? done(*fail) : done(view);
   }
-  void trigger(master::api::FlowTrigger request, master::api::Callback<RunRecord> done) override {
+  void trigger(master::api::FlowTrigger request,
+               master::api::Callback<master::api::MadeRun> done) override {
     triggers.push_back(std::move(request));
-    fail ? done(*fail) : done(run);
+    fail ? done(*fail) : done(master::api::MadeRun{run, replayed});
   }
   void backfill(master::api::FlowBackfill request,
                 master::api::Callback<master::api::BackfillView> done) override {
@@ -65,6 +66,7 @@ class FakeFlows final : public master::api::FlowPort {
     return version_list;
   }
 
+  bool replayed = false;
   std::optional<Error> fail;
   master::api::FlowApplied applied;
   master::api::FlowsApplied all_applied;
@@ -191,11 +193,12 @@ class FakeRuns final : public master::api::RunPort {
     return missed_list;
   }
   void runMissed(std::string flow, WallTime plan_time, master::api::Request request,
-                 master::api::Callback<RunRecord> done) override {
+                 master::api::Callback<master::api::MadeRun> done) override {
     missed_runs.emplace_back(std::move(flow), plan_time, std::move(request));
-    fail ? done(*fail) : done(view.record);
+    fail ? done(*fail) : done(master::api::MadeRun{view.record, replayed});
   }
 
+  bool replayed = false;
   std::optional<Error> fail;
   master::api::RunView view;
   std::vector<master::api::NodeView> node_list;
