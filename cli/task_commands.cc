@@ -109,6 +109,7 @@ void addList(CLI::App& task, CommandTree& tree) {
               "are understood");
   addRepeated(*verb, "--priority", options->priorities, "low, normal, high or critical");
   verb->add_option("--reason", options->reason, "Failure reason, e.g. exit_code, timeout");
+  verb->add_flag("--ignored", options->ignored, "Only failures that their flow ignores");
   verb->add_option("--name", options->name, "The whole name");
   verb->add_option("-q,--text", options->text, "A part of the name");
   verb->add_option("-t,--tag", options->tag, "A tag");

@@ -121,6 +121,7 @@ int taskList(Session& session, const TaskListOptions& options) {
   QueryFields fields = {{"status", joinedWords(options.statuses)},
                         {"priority", joinedWords(options.priorities)},
                         {"reason", options.reason},
+                        {"ignored", options.ignored ? "true" : ""},
                         {"name", options.name},
                         {"q", options.text},
                         {"tag", options.tag},

@@ -12,6 +12,7 @@ struct TaskListOptions {
   std::vector<std::string> statuses;
   std::vector<std::string> priorities;
   std::string reason;
+  bool ignored = false;
   std::string name;
   std::string text;
   std::string tag;

@@ -25,8 +25,9 @@ struct TaskFilter {
   std::vector<TaskStatus> statuses;
   std::vector<Priority> priorities;
   FailureReason reason = FailureReason::None;
-  std::string name;  // Exact.
-  std::string text;  // Part of the name.
+  std::optional<bool> ignored;  // Whether it failed and its flow ignores that.
+  std::string name;             // Exact.
+  std::string text;             // Part of the name.
   std::string tag;
   std::string group;
   std::string host;  // Host of the newest attempt's runner.

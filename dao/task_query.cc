@@ -20,6 +20,7 @@ QueryPart makeTaskQuery(const TaskFilter& filter, TaskId before, bool with_run) 
   if (filter.reason != FailureReason::None) {
     where.add("t.reason=?", static_cast<int64_t>(filter.reason));
   }
+  if (filter.ignored) where.add("t.ignored=?", static_cast<int64_t>(*filter.ignored));
   if (!filter.name.empty()) where.add("t.name=?", std::string_view(filter.name));
   where.addPart("t.name", filter.text);
   if (!filter.tag.empty()) where.add("g.tag=?", std::string_view(filter.tag));

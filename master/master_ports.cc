@@ -13,6 +13,7 @@ dao::TaskFilter filterOf(const api::TaskListQuery& query) {
   filter.statuses = query.statuses;
   filter.priorities = query.priorities;
   filter.reason = query.reason;
+  filter.ignored = query.ignored;
   filter.name = query.name;
   filter.text = query.text;
   filter.tag = query.tag;

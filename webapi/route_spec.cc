@@ -13,6 +13,7 @@ constexpr std::array kTaskListQuery{
                "Statuses, comma separated or repeated; other schedulers' words are understood."),
     wordsParam("priority", "low, normal, high, critical."),
     textParam("reason", "Failure reason."),
+    flagParam("ignored", "Only failures that their flow ignores, or only all else."),
     textParam("name", "The whole name."),
     textParam("q", "A part of the name."),
     textParam("tag", "A tag that the task has."),

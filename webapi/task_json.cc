@@ -15,6 +15,19 @@ Result<Json> storedObject(std::string_view what, TaskId id, const std::string& t
   return Error::make(ErrorCode::Corrupt, "stored {} of task {} is not a JSON object", what, id);
 }
 
+// What does not apply is null, so that every documented name is there. Lists have nothing of the
+// part that a runner needs.
+void addAbsent(const TaskRecord& record, Json& json) {
+  for (const char* name : {"timeout", "dispatch_timeout", "callback", "run_as", "limits"}) {
+    json.emplace(name, nullptr);
+  }
+  if (record.spec.empty()) return;
+  for (const char* name :
+       {"command", "script", "interpreter", "http", "with", "env", "dir", "params"}) {
+    json.emplace(name, nullptr);
+  }
+}
+
 void addState(const TaskState& state, Json& json) {
   json["id"] = std::to_string(state.id);
   json["status"] = toString(state.status);
@@ -58,6 +71,7 @@ Result<Json> taskToJson(const master::api::TaskView& view) {
   }
   ASSIGN_OR_RETURN(Json outputs, storedObject("outputs", id, record.outputs));
   addPolicyFields(*policy, json);
+  addAbsent(record, json);
   addState(record.state, json);
   json["name"] = record.name;
   json["group"] = textOrNull(policy->scope.group);

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kTaskCursorMark = "t-";
 
-// A word may carry a failure reason ("timeout" is FAILED with that reason). The list has one
-// reason for all, so such a word stands alone.
+// A word may say more than a status ("timeout" is FAILED with that reason). The list has one reason
+// for all, so such a word stands alone.
 void readStatuses(QueryReader& reader, master::api::TaskListQuery& query) {
   std::vector<std::string> words;
   reader.words("status", words);
@@ -24,13 +24,24 @@ void readStatuses(QueryReader& reader, master::api::TaskListQuery& query) {
     if (std::find(statuses.begin(), statuses.end(), meaning->status) == statuses.end()) {
       statuses.push_back(meaning->status);
     }
-    if (meaning->reason == FailureReason::None) continue;
+    if (meaning->reason == FailureReason::None && !meaning->ignored) continue;
     if (words.size() > 1) {
       reader.fail("status", fmt::format("\"{}\" can't be combined with other statuses", shown));
     } else {
       query.reason = meaning->reason;
+      if (meaning->ignored) query.ignored = true;
     }
   }
+}
+
+void readIgnored(QueryReader& reader, master::api::TaskListQuery& query) {
+  if (!reader.has("ignored")) return;
+  bool wanted = false;
+  reader.boolean("ignored", wanted);
+  if (query.ignored && !wanted) {
+    reader.fail("ignored", "contradicts the status, which means ignored failures");
+  }
+  query.ignored = wanted;
 }
 
 void readReason(QueryReader& reader, master::api::TaskListQuery& query) {
@@ -57,6 +68,7 @@ Result<master::api::TaskListQuery> readTaskListQuery(const net::HttpRequest& req
   readStatuses(reader, query);
   reader.choices("priority", namesOf<Priority>(kPriorityCount), parsePriority, query.priorities);
   readReason(reader, query);
+  readIgnored(reader, query);
   std::string run;
   reader.text("name", query.name)
       .text("q", query.text)

@@ -52,7 +52,7 @@ constexpr std::array kForeignWords{
     ForeignWord{"执行失败", {TaskStatus::Failed}},
     ForeignWord{"失败重试", {TaskStatus::Retrying}},
     ForeignWord{"执行成功", {TaskStatus::Finished}},
-    ForeignWord{"忽略失败", {TaskStatus::Failed}},
+    ForeignWord{"忽略失败", {TaskStatus::Failed, FailureReason::None, true}},
     ForeignWord{"PENDING", {TaskStatus::Created}},
     ForeignWord{"SUCCESS", {TaskStatus::Finished}},
     ForeignWord{"CANCELLED", {TaskStatus::Terminated}},

@@ -104,6 +104,7 @@ std::string_view toString(WaitingCode code);      // "all_runners_busy"; empty f
 struct StatusWord {
   TaskStatus status = TaskStatus::Created;
   FailureReason reason = FailureReason::None;  // Set where the word names a reason too.
+  bool ignored = false;  // It means failures that their flow ignores, and no others.
 };
 // Accepts the name in any case, and other schedulers' words ("pending", "执行中", …). Nothing if
 // the word is unknown.

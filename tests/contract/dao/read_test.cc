@@ -44,6 +44,7 @@ TEST_P(DaoContract, ListFiltersByEveryMember) {
   }
   tasks[0].state.status = TaskStatus::Failed;
   tasks[0].state.reason = FailureReason::Timeout;
+  tasks[0].state.ignored = true;
   tasks[1].state.status = TaskStatus::Finished;
   tasks[2].state.status = TaskStatus::Running;
   tasks[2].state.priority = Priority::Low;
@@ -86,6 +87,11 @@ TEST_P(DaoContract, ListFiltersByEveryMember) {
   f = {};
   f.reason = FailureReason::Timeout;
   expect(f, {1});
+  f = {};
+  f.ignored = true;
+  expect(f, {1});
+  f.ignored = false;
+  expect(f, {6, 5, 4, 3, 2});
   f = {};
   f.name = "Report 🚀";
   expect(f, {5});

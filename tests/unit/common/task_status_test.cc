@@ -79,6 +79,8 @@ TEST(TaskStatusTest, WordsOfOtherSchedulersMeanTheSame) {
   one("失败重试", S::Retrying);
   one("执行成功", S::Finished);
   one("忽略失败", S::Failed);
+  EXPECT_TRUE(parseStatusWord("忽略失败")->ignored);
+  EXPECT_FALSE(parseStatusWord("执行失败")->ignored);
   one("pending", S::Created);
   one("Success", S::Finished);
   one("cancelled", S::Terminated);

@@ -151,6 +151,16 @@ TEST_F(TaskApiTest, AStatusWordMayNameAReason) {
   EXPECT_EQ(tasks_.last_query.reason, FailureReason::Timeout);
   expectProblem(get("/api/v1/tasks?status=timeout,running"), 400, "invalid_argument", "status");
   expectProblem(get("/api/v1/tasks?status=timeout&reason=oom"), 400, "invalid_argument", "reason");
+  EXPECT_FALSE(tasks_.last_query.ignored.has_value());
+  // 忽略失败: failures that are ignored, and no others.
+  const std::string ignored = "/api/v1/tasks?status=%E5%BF%BD%E7%95%A5%E5%A4%B1%E8%B4%A5";
+  ASSERT_EQ(get(ignored).status, 200);
+  EXPECT_EQ(tasks_.last_query.statuses, std::vector<TaskStatus>{TaskStatus::Failed});
+  EXPECT_EQ(tasks_.last_query.ignored, true);
+  expectProblem(get(ignored + ",running"), 400, "invalid_argument", "status");
+  expectProblem(get(ignored + "&ignored=false"), 400, "invalid_argument", "ignored");
+  ASSERT_EQ(get("/api/v1/tasks?ignored=false").status, 200);
+  EXPECT_EQ(tasks_.last_query.ignored, false);
 }
 
 // The cursor of a page leads to the next one; the last page has none.
