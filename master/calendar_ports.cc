@@ -51,7 +51,8 @@ void CalendarPorts::applyAll(std::vector<api::CalendarApply> requests,
   const auto told = [done,
                      issues = std::move(together.issues())](Result<api::CalendarsApplied> applied) {
     for (size_t i = 0; applied.ok() && i < issues.size(); ++i) {
-      applied->calendars[i].warnings = issues[i];
+      auto& warnings = applied->calendars[i].warnings;
+      warnings.insert(warnings.begin(), issues[i].begin(), issues[i].end());
     }
     done(std::move(applied));
   };

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::chrono::days kDay{1};
 constexpr int kSearchDays = 366;
+constexpr std::chrono::days kNamedAhead{31};
 
 }  // namespace
 
@@ -51,6 +52,17 @@ CivilDay WorkCalendar::workdayBefore(CivilDay day) const {
 CivilDay WorkCalendar::workdayAfter(CivilDay day) const {
   for (int i = 0; i < kSearchDays && !isWorkday(day); ++i) day += kDay;
   return day;
+}
+
+std::string WorkCalendar::endingText(WallTime now) const {
+  const CivilDay today(std::chrono::floor<std::chrono::days>(now.time_since_epoch()));
+  std::optional<CivilDay> last;
+  for (const std::set<CivilDay>* days : {&holidays_, &adjusted_}) {
+    if (!days->empty() && (!last || *days->rbegin() > *last)) last = *days->rbegin();
+  }
+  if (!last || *last >= today + kNamedAhead) return "";
+  return fmt::format("names no day behind {}, from where on the week alone counts",
+                     formatCivilDay(*last));
 }
 
 Result<CivilDay> parseCivilDay(std::string_view text) {

@@ -28,6 +28,10 @@ class WorkCalendar {
   CivilDay workdayBefore(CivilDay day) const;
   CivilDay workdayAfter(CivilDay day) const;
 
+  // What to tell people who use it now if the days that it names end within a month, or have ended:
+  // "names no day behind …". Empty: they go on, or it names none.
+  std::string endingText(WallTime now) const;
+
  private:
   std::array<bool, 7> workdays_{false, true, true, true, true, true, false};
   std::set<CivilDay> holidays_;

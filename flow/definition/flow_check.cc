@@ -302,6 +302,12 @@ class FlowChecker {
     if (const auto& known = reading_.surroundings.calendars; known && !calendar.empty()) {
       if (const auto at = known->find(nameKey(calendar)); at != known->end()) workdays = at->second;
     }
+    // Runs on a public holiday are what a calendar is there to prevent.
+    const std::string ending = workdays == nullptr ? "" : workdays->endingText(*now);
+    if (!ending.empty()) {
+      reading_.issues.warning(reading_.schedule_mark, "schedule.calendar",
+                              fmt::format("{} {}", calendar, ending));
+    }
     const auto fires = [&](auto on) { return recurrenceOf(reading_.flow, *now, on).next(*now); };
     if (fires(workdays)) return;
     const bool off = workdays != nullptr && fires(nullptr);

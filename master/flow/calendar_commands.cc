@@ -133,6 +133,14 @@ Result<api::CalendarApplied> CalendarCommands::judge(const CalendarDefinition& d
     record.updated_at = now;
   }
   applied.calendar = viewOfCalendar(record, spec);
+  if (const std::string ending = definition.parsed.days->endingText(now); !ending.empty()) {
+    applied.warnings.push_back({.file = request.file.empty() ? spec.name : request.file,
+                                .line = 0,
+                                .column = 0,
+                                .key = "holidays",
+                                .message = ending,
+                                .warning = true});
+  }
   return applied;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/flow/flow_texts.h"
+
 namespace baton::flow {
 namespace {
 
@@ -91,6 +93,26 @@ TEST(CalendarSpecTest, DifferencesAreSaidInWords) {
       diffCalendars(*before, after),
       (std::vector<std::string>{"description changed", "workdays +sat", "holidays +2026-12-25",
                                 "adjusted_workdays -2026-09-27 -2026-10-10"}));
+}
+
+// A calendar that names no day from some time on must be told of before that time.
+TEST(CalendarSpecTest, ACalendarThatEndsIsToldOfByItsFlows) {
+  FlowSurroundings today;
+  today.now = *parseRfc3339("2026-11-30T12:00:00Z");
+  const auto issues = [&](const std::string& last) {
+    const auto days = WorkCalendar::make({false, true, true, true, true, true, false},
+                                         {*parseCivilDay("2026-01-01"), *parseCivilDay(last)}, {});
+    today.calendars = {{"de", std::make_shared<const WorkCalendar>(*days)}};
+    return issuesOf(
+        "flow: f\nschedule: {cron: '0 2 * * *', timezone: UTC, calendar: de}\n"
+        "tasks: {a: {noop: true}}\n",
+        today);
+  };
+  EXPECT_EQ(issues("2026-10-10"),
+            "f.yaml:2:1: warning: schedule.calendar: de names no day behind 2026-10-10, from where "
+            "on the week alone counts\n");
+  EXPECT_NE(issues("2026-12-30"), "");
+  EXPECT_EQ(issues("2026-12-31"), "");
 }
 
 }  // namespace

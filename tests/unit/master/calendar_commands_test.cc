@@ -70,6 +70,19 @@ TEST_F(CalendarCommandsTest, FlowsFollowTheirCalendar) {
 }
 
 // Who waits for all runs of a flow waits for those of the days as they are by then.
+TEST_F(CalendarCommandsTest, ACalendarThatEndsIsToldOf) {
+  // Aim: before its last day, not when a run came on a holiday. It is 2 March.
+  const auto warning = [&](const std::string& holidays) {
+    const auto applied = put("{calendar: de, holidays: [" + holidays + "]}");
+    return applied.warnings.empty() ? std::string() : applied.warnings.front().message;
+  };
+  EXPECT_EQ(warning(""), "");
+  EXPECT_EQ(warning("2026-01-01"),
+            "names no day behind 2026-01-01, from where on the week alone counts");
+  EXPECT_NE(warning("2026-01-01, 2026-04-01"), "");
+  EXPECT_EQ(warning("2026-01-01, 2026-04-02"), "");
+}
+
 TEST_F(CalendarCommandsTest, WaitsForAllInstantsFollowTheNewDays) {
   put("{calendar: De, adjusted_workdays: [2026-03-07]}");  // A Saturday.
   apply(yaml("src", kDailyOffDays));
