@@ -62,6 +62,23 @@ int nothingApplied(Session& session, int code) {
   return code;
 }
 
+// Of a flow that is gone: the flows that name it.
+void warnOfNamers(Session& session, const Json& deleted) {
+  const auto namers = deleted.find("named_by");
+  if (namers == deleted.end() || !namers->is_array() || namers->empty()) return;
+  constexpr size_t kShown = 5;
+  std::string names;
+  for (size_t i = 0; i < namers->size() && i < kShown; ++i) {
+    names += (i == 0 ? "" : ", ") + (*namers)[i].get<std::string>();
+  }
+  if (namers->size() > kShown) names += fmt::format(" and {} more", namers->size() - kShown);
+  session.err() << printable(fmt::format(
+                       "baton: warning: flow {} is named by {}: what runs it fails, what waits for "
+                       "it waits, and nothing begins with its end, until there is one again",
+                       memberText(deleted, "name"), names))
+                << "\n";
+}
+
 int deleteStored(Session& session, const std::string& path, const std::string& noun,
                  const std::string& name, const std::string& consequence, bool yes) {
   if (!yes && !session.terminal()) {
@@ -89,6 +106,7 @@ int deleteStored(Session& session, const std::string& path, const std::string& n
   if (deleted->is_null()) *deleted = {{"name", name}};
   session.printLine(printable(fmt::format("{} {} deleted", noun, memberText(*deleted, "name"))),
                     *deleted);
+  warnOfNamers(session, *deleted);
   return kExitOk;
 }
 

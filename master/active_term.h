@@ -102,6 +102,7 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
                       api::Callback<api::CalendarView> done);
   void setParam(api::ParamSet request, api::Callback<api::ParamIsSet> done);
   void removeParam(std::string name, api::Request request, api::Callback<ParamRecord> done);
+  void removeFlow(std::string name, api::Request request, api::Callback<api::FlowView> done);
   // Null: unknown.
   std::shared_ptr<const WorkCalendar> calendarDays(const std::string& name) const {
     return flows_.calendars.days(name);
@@ -151,6 +152,8 @@ class ActiveTerm final : public CompositeService, private WriterListener, privat
   // names, until it names nothing: so that a command about many flows has nothing left to read.
   // Errors: Overloaded (that takes too long; what was read is kept).
   Status readAhead(const std::function<std::vector<std::string>()>& unread);
+  // Of the definitions that the takeover left unread those with such a text.
+  Status readAheadOf(const std::function<bool(const std::string&)>& wanted);
 
   void freeze();
   // False: the writer has halted, so that the memory is ahead of the database for good.

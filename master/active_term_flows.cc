@@ -103,9 +103,8 @@ void ActiveTerm::setParam(api::ParamSet request, api::Callback<api::ParamIsSet> 
   if (!queued) done(Error(ErrorCode::Overloaded, "the event queue is full"));
 }
 
-void ActiveTerm::removeParam(std::string name, api::Request request,
-                             api::Callback<ParamRecord> done) {
-  // Only a takeover leaves texts unread, so what does not have the name now need not be read later.
+Status ActiveTerm::readAheadOf(const std::function<bool(const std::string&)>& wanted) {
+  // Only a takeover leaves texts unread, so what is not wanted now need not be read later.
   using Text = std::pair<std::string, std::shared_ptr<const std::string>>;
   const auto texts = std::make_shared<std::vector<Text>>();
   const bool looked = inspect([this, texts] {
@@ -113,11 +112,9 @@ void ActiveTerm::removeParam(std::string name, api::Request request,
       if (flow.text != nullptr) texts->emplace_back(key, flow.text);
     }
   });
-  if (!looked) {
-    return done(Error(ErrorCode::Overloaded, "the master is busy; repeat in a moment"));
-  }
-  std::erase_if(*texts, [&](const Text& text) { return !mayHaveWord(*text.second, name); });
-  const Status ahead = readAhead([this, texts] {
+  if (!looked) return Error(ErrorCode::Overloaded, "the master is busy; repeat in a moment");
+  std::erase_if(*texts, [&](const Text& text) { return !wanted(*text.second); });
+  return readAhead([this, texts] {
     std::vector<std::string> unread;
     for (const auto& [key, text] : *texts) {
       const LiveFlow* flow = flows_.findFlow(key);
@@ -125,6 +122,23 @@ void ActiveTerm::removeParam(std::string name, api::Request request,
     }
     return unread;
   });
+}
+
+void ActiveTerm::removeFlow(std::string name, api::Request request,
+                            api::Callback<api::FlowView> done) {
+  // Names go without case.
+  const Status ahead = readAheadOf(
+      [&](const std::string& text) { return mayHaveWord(nameKey(text), nameKey(name)); });
+  if (!ahead.ok()) return done(ahead.error());
+  onFlows<api::FlowView>([name = std::move(name), request = std::move(request),
+                          done](FlowCommands& flows) { flows.remove(name, request, done); },
+                         done);
+}
+
+void ActiveTerm::removeParam(std::string name, api::Request request,
+                             api::Callback<ParamRecord> done) {
+  const Status ahead =
+      readAheadOf([&](const std::string& text) { return mayHaveWord(text, name); });
   if (!ahead.ok()) return done(ahead.error());
   const bool queued =
       dispatcher_.tryPost([this, name = std::move(name), request = std::move(request), done] {

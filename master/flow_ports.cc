@@ -112,9 +112,7 @@ void FlowPorts::remove(std::string name, api::Request request, api::Callback<api
   done = answeredOnce<api::FlowView>(std::move(done));
   const auto term = master_.activeTerm();
   if (!term.ok()) return done(term.error());
-  (*term)->onFlows([name = std::move(name), request = std::move(request),
-                    done](FlowCommands& flows) { flows.remove(name, request, done); },
-                   done);
+  (*term)->removeFlow(std::move(name), std::move(request), std::move(done));
 }
 
 void FlowPorts::trigger(api::FlowTrigger request, api::Callback<api::MadeRun> done) {

@@ -132,7 +132,9 @@ void FlowHandlers::remove(const Call& call) {
   if (!name.ok()) return call.fail(name.error());
   flows_.remove(std::move(*name), requesterOf(call), [call](Result<FlowView> view) {
     if (!view.ok()) return call.fail(view.error());
-    call.replyJson(flowToJson(*view, false));
+    Json json = flowToJson(*view, false);
+    json["named_by"] = view->named_by;
+    call.replyJson(json);
   });
 }
 

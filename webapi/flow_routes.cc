@@ -109,7 +109,7 @@ constexpr std::array kFlowRoutes{
               .pattern = "/api/v1/flows/{name}",
               .tag = "flows",
               .summary = "Deletes a flow; its runs that wait or run are stopped.",
-              .answer_schema = "Flow"},
+              .answer_schema = "FlowDeleted"},
     RouteSpec{.operation = "listFlowVersions",
               .method = "GET",
               .pattern = "/api/v1/flows/{name}/versions",

@@ -238,6 +238,9 @@ constexpr std::string_view kFlowSchemas = R"json({
   "happened_at": {"$ref": "#/components/schemas/Time"},
   "principal": {"type": ["string", "null"]},
   "created_at": {"$ref": "#/components/schemas/Time"}}},
+"FlowDeleted": {"allOf": [{"$ref": "#/components/schemas/Flow"}, {"type": "object", "properties": {
+  "named_by": {"type": "array", "items": {"$ref": "#/components/schemas/FlowName"},
+    "description": "Flows that run it, wait for it or begin with its end."}}}]},
 "EventSent": {"allOf": [{"$ref": "#/components/schemas/Event"}, {"type": "object", "properties": {
   "known": {"type": "boolean", "description": "It was there already; nothing changed."}}}]}
 })json";

@@ -35,6 +35,7 @@ struct FlowView {
   std::string owner;          // The same.
   std::vector<std::string> tags;
   std::vector<DefinitionIssue> warnings;  // After apply.
+  std::vector<std::string> named_by;      // After remove: flows that name it, by name.
   // Queries of one flow alone:
   uint64_t live_runs = 0;
   std::vector<WallTime> next_instants;  // Of its schedule, online or not; at most 5.
@@ -57,8 +58,8 @@ struct FlowApplied {
   bool created = false;
   bool changed = false;              // False: equal to the newest version; none was made.
   std::vector<std::string> changes;  // In words, as `flow diff` has them.
-};
   bool replayed = false;             // The key was used before: this is the answer of then.
+};
 
 struct FlowsApplied {
   // Not empty: one of them is wrong, and nothing was stored. All that was found in any of them.
@@ -74,13 +75,13 @@ struct FlowTrigger {
   Request request;
 };
 
-struct FlowBackfill {
 // A run that a request made.
 struct MadeRun {
   RunRecord run;          // As it now is.
   bool replayed = false;  // It was made before, by a request with the same key.
 };
 
+struct FlowBackfill {
   std::string flow;
   // Either the instants of its schedule in [from, to], or a list.
   std::optional<WallTime> from;
@@ -98,8 +99,8 @@ struct BackfillView {
   uint64_t id = 0;                   // 0: dry run.
   std::vector<WallTime> plan_times;  // In the order in which they run; at most 10,000.
   std::vector<RunId> runs;           // Of the same order; empty: dry run.
-};
   bool replayed = false;             // As MadeRun.
+};
 
 struct FlowListQuery {
   std::optional<bool> online;

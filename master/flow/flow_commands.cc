@@ -292,6 +292,24 @@ Result<api::FlowView> FlowCommands::setOnline(Operation& operation, LiveFlow& fl
   return viewOf(flow);
 }
 
+std::vector<std::string> FlowCommands::namersOf(const std::string& flow_key) const {
+  std::vector<std::string> names;
+  for (const auto& [key, flow] : flows_.flows) {
+    if (key == flow_key || flow.record.deleted || flow.newest == nullptr) continue;
+    const flow::FlowSpec& spec = flow.newest->spec;
+    const auto waits = [&](const flow::TaskNode& task) {
+      return nameKey(task.event.source.flow) == flow_key;
+    };
+    if (flow.newest->parts.contains(flow_key) ||
+        (spec.trigger && nameKey(spec.trigger->flow) == flow_key) ||
+        std::any_of(spec.tasks.begin(), spec.tasks.end(), waits)) {
+      names.push_back(flow.record.name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 void FlowCommands::remove(const std::string& name, const api::Request& request,
                           api::Callback<api::FlowView> done) {
   if (const Status ready = admissible(); !ready.ok()) return done(ready.error());
@@ -314,7 +332,9 @@ void FlowCommands::remove(const std::string& name, const api::Request& request,
   operation.store(record);
   events_.onFlowChanged(*flow);
   logInfo("flow_deleted", field("flow", record.name), field("epoch", context_.epoch()));
-  answer<api::FlowView>(std::move(operation), audit, viewOf(*flow), done);
+  api::FlowView view = viewOf(*flow);
+  view.named_by = namersOf(record.key());
+  answer<api::FlowView>(std::move(operation), audit, std::move(view), done);
 }
 
 }  // namespace baton::master

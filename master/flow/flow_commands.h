@@ -64,7 +64,7 @@ class FlowCommands {
   // Errors: NotFound, Conflict (the definition can't be read any more).
   void setOnline(const std::string& name, bool online, const api::Request& request,
                  api::Callback<api::FlowView> done);
-  // Errors: NotFound.
+  // What names it was read before (ActiveTerm::removeFlow). Errors: NotFound.
   void remove(const std::string& name, const api::Request& request,
               api::Callback<api::FlowView> done);
 
@@ -143,6 +143,9 @@ class FlowCommands {
   void applyOnce(std::vector<FlowDefinition> definitions, const api::Request& keyed,
                  const api::Callback<api::FlowsApplied>& done);
   static api::FlowView viewOf(const LiveFlow& flow);
+  // Other flows whose newest version runs or waits for it, or begins with its end, as far as they
+  // were read since the takeover.
+  std::vector<std::string> namersOf(const std::string& flow_key) const;
 
   Audit auditOf(const api::Request& request, const char* action, const std::string& object) const {
     return Audit(request, context_.clock.wallNow(), action, object);

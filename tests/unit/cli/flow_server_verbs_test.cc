@@ -229,6 +229,14 @@ TEST_F(FlowServerVerbsTest, DeleteAsks) {
   EXPECT_EQ(cluster_.run({"flow", "delete", "f", "-y"}), 0);
   EXPECT_EQ(cluster_.out.str(), "flow f deleted\n");
   EXPECT_EQ(cluster_.run({"flow", "delete", "other", "-y"}), kExitNotFound);
+  // Who is left behind is told.
+  Json gone = *parseJson(kFlow);
+  gone["named_by"] = {"a", "b", "c", "d", "e", "g", "h"};
+  cluster_.on("DELETE /api/v1/flows/f", gone.dump());
+  EXPECT_EQ(cluster_.run({"flow", "delete", "f", "-y"}), 0);
+  EXPECT_NE(cluster_.err.str().find("warning: flow f is named by a, b, c, d, e and 2 more: "),
+            std::string::npos)
+      << cluster_.err.str();
 }
 
 // A trigger sends what was asked for, with a key, and prints the id.

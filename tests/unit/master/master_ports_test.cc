@@ -476,6 +476,25 @@ tasks:
   EXPECT_TRUE(applied->created);
 }
 
+TEST_F(MasterPortsTest, ADeletedFlowSaysWhoNamesIt) {
+  // Aim: also where nobody has read those definitions since the takeover, and in another case.
+  apply("{flow: rates, tasks: {a: {noop: true}}}", false);
+  apply("{flow: part, tasks: {a: {flow: rates}}}", false);
+  apply("{flow: wait, tasks: {a: {event: {flow: Rates, task: a, window: same_day}}}}", false);
+  apply("{flow: after, trigger: {event: {flow: RATES}}, tasks: {a: {noop: true}}}", true);
+  apply("{flow: other, tasks: {rates: {noop: true}}}", false);
+  takeOver();
+  const auto remove = [&](const std::string& name) {
+    std::promise<Result<master::api::FlowView>> answer;
+    flows_.remove(name, {}, [&](auto result) { answer.set_value(result); });
+    const auto view = answer.get_future().get();
+    EXPECT_TRUE(view.ok()) << view.status().text();
+    return view.ok() ? view->named_by : std::vector<std::string>();
+  };
+  EXPECT_EQ(remove("part"), std::vector<std::string>());
+  EXPECT_EQ(remove("Rates"), (std::vector<std::string>{"after", "wait"}));
+}
+
 TEST_F(MasterPortsTest, LargeDefinitionsAreReadBehindATakeoverBeforeSomebodyNeedsThem) {
   // Aim: the dispatcher does not stand still for one when it is due.
   std::string large = "{flow: large, tasks: {";
