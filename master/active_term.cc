@@ -477,7 +477,8 @@ void ActiveTerm::refreshGauges() {
   for (const auto& [status, count] : engine_.stuckByStatus()) {
     metrics.setStuck(status, static_cast<double>(count));
   }
-  metrics.setOutbox(static_cast<double>(callbacker_.pending()));
+  metrics.setOutbox(static_cast<double>(callbacker_.pending()),
+                    static_cast<double>(callbacker_.oldestAge().count()) / 1e6);
   metrics.setPlanner(static_cast<double>(planner_.planned()),
                      static_cast<double>(planner_.behind()),
                      static_cast<double>(planner_.lag().count()) / 1e6);

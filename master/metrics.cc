@@ -92,6 +92,10 @@ Metrics::Metrics(const std::string& cluster)
       outbox_(gaugeFamily(registry_, "baton_callback_outbox", "Callbacks that wait for delivery.",
                           cluster)
                   .Add({})),
+      outbox_oldest_(gaugeFamily(registry_, "baton_callback_outbox_oldest_seconds",
+                                 "For how long the oldest of them has waited; 0: there is none.",
+                                 cluster)
+                         .Add({})),
       hosts_held_back_(gaugeFamily(registry_, "baton_hosts_held_back",
                                    "Workers that get no new tasks, by rule or quarantine.", cluster)
                            .Add({})),
@@ -166,7 +170,10 @@ void Metrics::setHostsHeldBack(double count) { hosts_held_back_.Set(count); }
 void Metrics::setStuck(TaskStatus status, double count) {
   stuck_.Add({{"status", std::string(toString(status))}}).Set(count);
 }
-void Metrics::setOutbox(double pending) { outbox_.Set(pending); }
+void Metrics::setOutbox(double pending, double oldest_seconds) {
+  outbox_.Set(pending);
+  outbox_oldest_.Set(oldest_seconds);
+}
 void Metrics::runEnded(RunStatus status) {
   ended_runs_.Add({{"status", std::string(toString(status))}}).Increment();
 }

@@ -34,7 +34,7 @@ class Metrics final : public StateSubscriber {
   void setHosts(std::string_view health, double count);
   void setHostsHeldBack(double count);
   void setStuck(TaskStatus status, double count);
-  void setOutbox(double pending);
+  void setOutbox(double pending, double oldest_seconds);
   void runEnded(RunStatus status);
   void missedInstants(std::string_view reason, double count);
   // Of a run that was begun when it was due.
@@ -75,6 +75,7 @@ class Metrics final : public StateSubscriber {
   prometheus::Gauge& epoch_;
   prometheus::Gauge& leader_changes_;
   prometheus::Gauge& outbox_;
+  prometheus::Gauge& outbox_oldest_;
   prometheus::Gauge& hosts_held_back_;
   prometheus::Gauge& schedules_;
   prometheus::Gauge& planner_behind_;

@@ -222,6 +222,12 @@ void Callbacker::add(OutboxRecord record) {
   deliveries_.emplace(delivery.record.id, std::move(delivery));
 }
 
+Micros Callbacker::oldestAge() const {
+  if (deliveries_.empty()) return {};
+  const WallTime made = deliveries_.begin()->second.record.created_at;
+  return std::max<Micros>(Micros(0), context_.clock.wallNow() - made);
+}
+
 void Callbacker::adopt(const OutboxRecord& record) { add(record); }
 
 void Callbacker::resend(OutboxRecord record, const api::Request& request,

@@ -46,6 +46,8 @@ class Callbacker final : public OutcomeListener {
   // Nothing more is sent, also of what waits for a sender.
   void close();
   size_t pending() const { return deliveries_.size(); }
+  // How long ago the oldest of them was made; zero: there is none.
+  Micros oldestAge() const;
   bool hasAwaited(TaskId id) const { return awaited_.contains(id); }
   // What a task in CALLBACK waits for, and how it went so far; for people.
   std::string awaitedText(TaskId id) const;

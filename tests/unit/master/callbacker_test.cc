@@ -51,7 +51,11 @@ TEST_F(CallbackerTest, ACallbackIsStoredWithTheEndItTellsOfAndSentOnceThatIsDura
   const Json body = *parseJson(call.webhook.body);
   EXPECT_EQ(body["event"], "finished");
   EXPECT_EQ(body["return_code"], 0);
+  const Micros age = rig_->callbacker.oldestAge();
+  clock_.advance(Seconds(7));
+  EXPECT_EQ(rig_->callbacker.oldestAge(), age + Seconds(7));
   answer(0);
+  EXPECT_EQ(rig_->callbacker.oldestAge(), Micros(0));
   EXPECT_EQ(outbox().state, OutboxRecord::State::Delivered);
   EXPECT_EQ(rig_->callbacker.pending(), 0U);
 }
