@@ -130,14 +130,15 @@ constexpr Key queueAgeing() {
               "longer goes before one whose priority is one step higher, so that nothing starves."};
 }
 constexpr Key queueMax() {
-  return {.name = "queue.max",
-          .type = KeyType::Integer,
-          .def = "1000000",
-          .min = 1,
-          .max = 10'000'000,
-          .doc =
-              "How many tasks that have not ended the cluster holds; past it a submit is "
-              "answered 503 with Retry-After."};
+  return {
+      .name = "queue.max",
+      .type = KeyType::Integer,
+      .def = "1000000",
+      .min = 1,
+      .max = 10'000'000,
+      .doc =
+          "Past so many tasks that have not ended, submits and triggers by hand are answered 503 "
+          "with Retry-After; runs of schedules, events and backfills begin all the same."};
 }
 constexpr Key auditKeep() {
   return {.name = "audit.keep",
