@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -126,6 +127,36 @@ std::string dateFault(icalcomponent* event, icalproperty_kind kind, const char* 
   return {};
 }
 
+// How long it says it lasts, where libical would take something else, or one of two lengths.
+std::string lengthFault(icalcomponent* event) {
+  for (const auto& [kind, name] : {std::pair{ICAL_DTSTART_PROPERTY, "DTSTART"},
+                                   {ICAL_DTEND_PROPERTY, "DTEND"},
+                                   {ICAL_DURATION_PROPERTY, "DURATION"}}) {
+    if (icalcomponent_count_properties(event, kind) > 1) return fmt::format("it has two {}", name);
+  }
+  icalproperty* length = icalcomponent_get_first_property(event, ICAL_DURATION_PROPERTY);
+  const bool ends = icalcomponent_count_properties(event, ICAL_DTEND_PROPERTY) > 0;
+  if (ends && length != nullptr) return "it has DTEND and DURATION";
+  if (length != nullptr) {
+    const icaldurationtype lasts = icalproperty_get_duration(length);
+    if (lasts.is_neg != 0 || lasts.days + 7 * lasts.weeks < 1 || lasts.hours != 0 ||
+        lasts.minutes != 0 || lasts.seconds != 0) {
+      return fmt::format("DURATION {} is no number of whole days",
+                         textOf(icalproperty_get_value_as_string(length)));
+    }
+  }
+  const icaltimetype end = icalcomponent_get_dtend(event);
+  if (ends && dayOf(end) < dayOf(icalcomponent_get_dtstart(event))) {
+    return fmt::format("DTEND {} is before DTSTART", dateText(end));
+  }
+  icalproperty* changed = icalcomponent_get_first_property(event, ICAL_RECURRENCEID_PROPERTY);
+  if (changed != nullptr &&
+      icalproperty_get_first_parameter(changed, ICAL_RANGE_PARAMETER) != nullptr) {
+    return "RECURRENCE-ID has a RANGE, which is not read";
+  }
+  return {};
+}
+
 // What can't be read of when a whole-day event is: libical passes over it, and the days would be
 // other ones than the file says. Empty: nothing.
 std::string faultOf(icalcomponent* event) {
@@ -148,6 +179,7 @@ std::string faultOf(icalcomponent* event) {
                             dateFault(event, ICAL_RDATE_PROPERTY, "RDATE", moreIn)}) {
     if (!fault.empty()) return fault;
   }
+  if (std::string fault = lengthFault(event); !fault.empty()) return fault;
   const icaltimetype end = icalcomponent_get_dtend(event);
   if (icaltime_is_null_time(end) == 0 &&
       (!isDay(end) || dayOf(end) - dayOf(start) > kIcalEventDaysMax)) {
@@ -197,6 +229,32 @@ void eachEvent(icalcomponent* root, Look look) {
   for (icalcomponent* child : inner) eachEvent(child, look);
 }
 
+// Events of which a newer state stands in the same file: by UID, and by the occurrence that it
+// changes.
+class Revisions {
+ public:
+  void note(icalcomponent* event) {
+    int& newest = newest_[keyOf(event)];
+    newest = std::max(newest, icalcomponent_get_sequence(event));
+  }
+  bool isOld(icalcomponent* event) const {
+    const auto newest = newest_.find(keyOf(event));
+    return newest != newest_.end() && icalcomponent_get_sequence(event) < newest->second;
+  }
+
+ private:
+  static std::pair<std::string, std::string> keyOf(icalcomponent* event) {
+    return {textOf(icalcomponent_get_uid(event)), dateText(icalcomponent_get_recurrenceid(event))};
+  }
+  std::map<std::pair<std::string, std::string>, int> newest_;
+};
+
+bool isCancelled(icalcomponent* event) {
+  icalcomponent* calendar = icalcomponent_get_parent(event);
+  return icalcomponent_get_status(event) == ICAL_STATUS_CANCELLED ||
+         (calendar != nullptr && icalcomponent_get_method(calendar) == ICAL_METHOD_CANCEL);
+}
+
 Status checkQuestion(const IcalQuestion& question) {
   if (question.from < question.until &&
       question.until - question.from <=
@@ -224,7 +282,11 @@ Result<IcalDays> readIcal(std::string_view text, const IcalQuestion& question) {
         "this is no whole iCalendar, expected BEGIN:VCALENDAR … END:VCALENDAR");
   }
   size_t repetitions = 0;
-  eachEvent(root.get(), [&](icalcomponent* event) { repetitions += repetitionsOf(event); });
+  Revisions revisions;
+  eachEvent(root.get(), [&](icalcomponent* event) {
+    repetitions += repetitionsOf(event);
+    revisions.note(event);
+  });
   if (repetitions > kRepetitionsMax) {
     return Error::invalidArgument(
         "the calendar has {} rules and exceptions of repeated events, at most {} are accepted",
@@ -232,7 +294,7 @@ Result<IcalDays> readIcal(std::string_view text, const IcalQuestion& question) {
   }
   std::string fault;
   eachEvent(root.get(), [&](icalcomponent* event) {
-    if (!fault.empty() || icalcomponent_get_status(event) == ICAL_STATUS_CANCELLED) return;
+    if (!fault.empty() || isCancelled(event)) return;
     const std::string found = faultOf(event);
     if (found.empty()) return;
     fault = fmt::format("event \"{}\" can't be read: {}",
@@ -251,7 +313,7 @@ Result<IcalDays> readIcal(std::string_view text, const IcalQuestion& question) {
   size_t whole_days = 0;
   size_t left_out = 0;
   eachEvent(root.get(), [&](icalcomponent* event) {
-    if (icalcomponent_get_status(event) == ICAL_STATUS_CANCELLED) return;
+    if (isCancelled(event) || revisions.isOld(event)) return;
     const std::string summary = textOf(icalcomponent_get_summary(event));
     const icaltimetype start = icalcomponent_get_dtstart(event);
     const bool whole_day =

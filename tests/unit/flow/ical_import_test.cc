@@ -68,6 +68,17 @@ TEST(IcalImportTest, ChangedOccurrencesCount) {
   EXPECT_EQ(holidaysOf(cancelled, years(2026, 2029)), "2026-06-01 2028-06-01");
 }
 
+// Of two states of one event the newer one counts, and what is called off has no days.
+TEST(IcalImportTest, TheNewestStateCounts) {
+  const std::string first = event("SEQUENCE:0\r\nDTSTART;VALUE=DATE:20260501\r\n");
+  const std::string then = event("SEQUENCE:1\r\nDTSTART;VALUE=DATE:20260502\r\n");
+  EXPECT_EQ(holidaysOf(first + then, years(2026, 2027)), "2026-05-02");
+  EXPECT_EQ(holidaysOf(then + first, years(2026, 2027)), "2026-05-02");
+  EXPECT_EQ(holidaysOf("METHOD:PUBLISH\r\n" + first, years(2026, 2027)), "2026-05-01");
+  EXPECT_NE(holidaysOf("METHOD:CANCEL\r\n" + first, years(2026, 2027)).find("no event that lasts"),
+            std::string::npos);
+}
+
 // Workdays that were moved to a weekend must be told from holidays, by their mark or by a text.
 TEST(IcalImportTest, AdjustedWorkdaysAreTold) {
   const std::string text = calendarOf(
@@ -112,13 +123,21 @@ TEST(IcalImportTest, TimesThatCanNotBeReadAreRefused) {
        {std::string("SUMMARY:Feast\r\nDTSTART;VALUE=DATE:20260230\r\n"),
         std::string("SUMMARY:Feast\r\nDTSTART;VALUE=DATE:20261301\r\n"),
         day + "DTEND;VALUE=DATE:20260230\r\n", day + "DTEND;VALUE=DATE:99991231\r\n",
-        day + "DURATION:3D\r\n", day + "RRULE:FREQ=YEARLI\r\n",
-        day + "RRULE:FREQ=YEARLY;INTERVAL=0\r\n", day + "RRULE:FREQ=YEARLY;X=1\r\n",
+        day + "DURATION:3D\r\n", day + "DURATION:PT48H\r\n", day + "DURATION:-P2D\r\n",
+        day + "DURATION:PT12H\r\n", day + "DURATION:P0D\r\n", day + "DTEND;VALUE=DATE:20260101\r\n",
+        day + "DTSTART;VALUE=DATE:20260104\r\n",
+        day + "DTEND;VALUE=DATE:20260105\r\nDURATION:P5D\r\n",
+        day + "RECURRENCE-ID;VALUE=DATE;RANGE=THISANDFUTURE:20260103\r\n",
+        day + "RRULE:FREQ=YEARLI\r\n", day + "RRULE:FREQ=YEARLY;INTERVAL=0\r\n",
+        day + "RRULE:FREQ=YEARLY;X=1\r\n",
         day + "RRULE:FREQ=YEARLY\r\nEXDATE;VALUE=DATE:20260145\r\n",
         day + "RRULE:FREQ=YEARLY\r\nEXDATE:20270103T000000Z\r\n"}) {
     const std::string said = holidaysOf(event(lines), some);
     EXPECT_EQ(said.find("event \"Feast\" can't be read: "), 0U) << lines << said;
   }
+  EXPECT_EQ(holidaysOf(event(day + "DURATION:P2D\r\n"), some), "2026-01-03 2026-01-04");
+  EXPECT_EQ(holidaysOf(event(day + "DURATION:P1W\r\n"), some), "2026-01-03..2026-01-09");
+  EXPECT_EQ(holidaysOf(event(day + "DTEND;VALUE=DATE:20260103\r\n"), some), "2026-01-03");
   // What is of no meaning for the days may be broken.
   EXPECT_EQ(holidaysOf(event(day + "LOCATION:\r\nGEO:x\r\n"), some), "2026-01-03");
 }
