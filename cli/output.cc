@@ -47,8 +47,23 @@ std::string compactText(const Json& value) {
   return out;
 }
 
-// JSON scalars are YAML scalars; quotes round every string keep "no" and "010" what they are.
-std::string yamlScalar(const Json& value) { return dumpJson(value); }
+// JSON scalars are YAML scalars; quotes round every string keep "no" and "010" what they are. Of
+// what JSON leaves raw YAML knows no U+007F, and U+0085, U+2028, U+2029 are line ends to it.
+std::string yamlScalar(const Json& value) {
+  constexpr std::pair<std::string_view, std::string_view> kEscapes[] = {
+      {"\x7f", "\\x7f"},
+      {"\xc2\x85", "\\x85"},
+      {"\xe2\x80\xa8", "\\u2028"},
+      {"\xe2\x80\xa9", "\\u2029"},
+      {"\xef\xbb\xbf", "\\ufeff"}};
+  std::string text = dumpJson(value);
+  for (const auto& [raw, escape] : kEscapes) {
+    for (size_t at = 0; (at = text.find(raw, at)) != text.npos; at += escape.size()) {
+      text.replace(at, raw.size(), escape);
+    }
+  }
+  return text;
+}
 
 std::string yamlKey(const std::string& key) {
   const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
@@ -57,7 +72,7 @@ std::string yamlKey(const std::string& key) {
   constexpr std::string_view kWords[] = {"y",   "n",    "yes",   "no",  "on",
                                          "off", "true", "false", "null"};
   const bool word = std::find(std::begin(kWords), std::end(kWords), key) != std::end(kWords);
-  return plain && !word ? key : dumpJson(Json(key));
+  return plain && !word ? key : yamlScalar(Json(key));
 }
 
 // Depth is bounded by the parser's limit on answers.

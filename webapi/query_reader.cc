@@ -11,7 +11,8 @@ Result<int64_t> parseDecimal(std::string_view text, int64_t min, int64_t max) {
   int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [read, failure] = std::from_chars(text.data(), end, value);
-  const bool digits_only = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  const bool digits_only = !text.empty() && text.front() >= '0' && text.front() <= '9' &&
+                           (text.size() == 1 || text.front() != '0');
   if (!digits_only || failure != std::errc() || read != end || value < min || value > max) {
     return Error::invalidArgument("is \"{}\", expected a whole number from {} to {}",
                                   truncateUtf8(text, 40), min, max);

@@ -22,6 +22,16 @@ class ParamVerbsTest : public testing::Test {
   FakeCluster cluster_;
 };
 
+// What JSON leaves raw and YAML does not have, or takes for a line end, is escaped there.
+TEST_F(ParamVerbsTest, YamlIsYamlWhateverTheValue) {
+  const std::string value = "a\x7f\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf\xc3\xa9";
+  cluster_.on("GET /api/v1/params",
+              R"({"items":[)" + paramJson(value, false, false) + R"(],"next_cursor":null})");
+  EXPECT_EQ(cluster_.run({"param", "list", "-o", "yaml"}), kExitOk) << cluster_.err.str();
+  EXPECT_NE(cluster_.out.str().find(R"("a\x7f\x85\u2028\u2029\ufeffé")"), std::string::npos)
+      << cluster_.out.str();
+}
+
 TEST_F(ParamVerbsTest, ParametersAreShown) {
   const std::string long_value = std::string(100, 'x') + "\ny";
   cluster_.on("GET /api/v1/params",

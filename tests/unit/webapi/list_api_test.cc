@@ -142,6 +142,7 @@ TEST_F(ListApiTest, WrongParametersAreRefusedByName) {
        std::vector<std::pair<std::string, std::string>>{{"hosts?state=idle", "state"},
                                                         {"hosts?health=well", "health"},
                                                         {"hosts?limit=0", "limit"},
+                                                        {"hosts?limit=010", "limit"},
                                                         {"hosts?cursor=n-w1", "cursor"},
                                                         {"hosts?cursor=h-", "cursor"},
                                                         {"hosts?cursor=h-a%20b", "cursor"},
