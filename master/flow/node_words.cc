@@ -16,8 +16,9 @@ std::string_view wordOf(NodeState state) {
     case NodeState::Succeeded:
       return "ended FINISHED";
     case NodeState::Failed:
-    case NodeState::FailedIgnored:
       return "ended FAILED";
+    case NodeState::FailedIgnored:
+      return "ended FAILED, which counts as success";
     case NodeState::Terminated:
       return "ended TERMINATED";
     case NodeState::Skipped:
@@ -109,21 +110,19 @@ std::map<std::string, std::string> readOutputs(const std::string& text) {
   return outputs;
 }
 
-std::string skipText(const LiveRun& run, NodeIndex node) {
-  const SkipReason reason = run.progress->skipReason(node);
+std::string skipText(const FlowVersion& version, const RunProgress& progress, NodeIndex node) {
+  const SkipReason reason = progress.skippedFor(node);
   if (reason == SkipReason::Disabled) return "disabled by the definition";
   if (reason == SkipReason::RunStopping) return "its run was stopped";
   if (reason == SkipReason::ByOperator) return "skipped by hand";
   std::string text;
   size_t shown = 0;
-  for (const Need& need : run.version->graph->node(node).needs) {
-    const NodeState upstream = run.progress->state(need.upstream);
-    const bool met = need.kind == NeedKind::Done ||
-                     (need.kind == NeedKind::Success) == (upstream == NodeState::Succeeded);
-    if (met) continue;
+  for (const Need& need : version.graph->node(node).needs) {
+    if (progress.isMet(need)) continue;
     if (++shown > kNeedsShown) return text + ", …";
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} {}", run.version->spec.tasks[need.upstream].name, wordOf(upstream));
+    text += fmt::format("{} {}", version.spec.tasks[need.upstream].name,
+                        wordOf(progress.state(need.upstream)));
   }
   return text;
 }
@@ -151,7 +150,9 @@ std::string whyNotFinished(const LiveRun& run) {
     return named(node, "was skipped when the run was stopped, and has not run since");
   }
   if (const auto node = skippedFor(SkipReason::UpstreamFailed); node < none) {
-    return named(node, "was skipped for the failure of another, and has not run since");
+    return named(node, run.progress->skippedFor(node) == SkipReason::UpstreamFailed
+                           ? "was skipped for the failure of another, and has not run since"
+                           : "was skipped, and has not run though what it needs is there by now");
   }
   return {};
 }

@@ -17,8 +17,8 @@ FailureReason failureReasonOf(SkipReason reason);
 // Outputs as they are stored; what is no text is left out.
 std::map<std::string, std::string> readOutputs(const std::string& text);
 
-// Why a skipped node was skipped: "load ended FAILED".
-std::string skipText(const LiveRun& run, NodeIndex node);
+// Why a node was skipped when it was, with the needs that are not met: "load ended FAILED".
+std::string skipText(const FlowVersion& version, const RunProgress& progress, NodeIndex node);
 // Of a run that has not ended well, the task that says why: "task load (id 7) failed"; empty: none.
 std::string whyNotFinished(const LiveRun& run);
 // Why the tasks of a run are stopped that ends for that reason.

@@ -141,7 +141,7 @@ Status RunEngine::rerun(Operation& operation, LiveRun& run, const std::vector<bo
   RunProgress after(*run.progress);
   (void)after.rerun(withUnbegun(run, again));
   const flow::FlowSpec& spec = run.version->spec;
-  std::optional<NodeIndex> idle;  // One that would be skipped again.
+  std::optional<NodeIndex> idle;  // One that would be skipped as before.
   bool any = false;
   for (NodeIndex node = 0; node < again.size(); ++node) {
     // What waits anyway will run.
@@ -151,15 +151,15 @@ Status RunEngine::rerun(Operation& operation, LiveRun& run, const std::vector<bo
       return Error::conflict("task {} of run {} has not ended", spec.tasks[node].name, state.id);
     }
     RETURN_IF_ERROR(tasks_.checkRerun(row->second, force, read_at));
-    const bool skipped = hasEnded(after.state(node));
-    if (skipped && !idle) idle = node;
-    any = any || !skipped;
+    // What ended badly, and has nothing to run for by now, is well once it is skipped.
+    const bool runs = !hasEnded(after.state(node));
+    const bool mends = run.progress->isUnwell(node) && !after.isUnwell(node);
+    if (!runs && !mends && !idle) idle = node;
+    any = any || runs || mends;
   }
   if (!any && idle) {
-    const bool disabled = after.skipReason(*idle) == SkipReason::Disabled;
     return Error::conflict("task {} of run {} would be skipped again: {}", spec.tasks[*idle].name,
-                           state.id,
-                           disabled ? "disabled by the definition" : skipText(run, *idle));
+                           state.id, skipText(*run.version, after, *idle));
   }
   if (!any) return Error::conflict("run {} has no ended task that this would run again", state.id);
   runAgain(operation, run, again, ended, force, read_at, Again::NewPass);
@@ -220,8 +220,9 @@ Status RunEngine::forceSuccess(Operation& operation, LiveRun& run, NodeIndex nod
   again[node] = false;
   for (NodeIndex i = 0; i < again.size(); ++i) {
     const SkipReason why = run.progress->skipReason(i);
-    again[i] = again[i] && run.progress->state(i) == NodeState::Skipped &&
-               (why == SkipReason::UpstreamFailed || why == SkipReason::UpstreamSkipped);
+    again[i] =
+        again[i] && (why == SkipReason::UpstreamFailed || why == SkipReason::UpstreamSkipped ||
+                     why == SkipReason::UpstreamSucceeded);
   }
   RunProgress after(*run.progress);
   after.amend(node, NodeState::Succeeded);

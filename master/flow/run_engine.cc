@@ -210,8 +210,9 @@ void RunEngine::apply(Operation& operation, LiveRun& run, const RunEffects& effe
   for (const NodeIndex node : effects.skipped) {
     LiveTask* task = taskOf(run, node);
     if (task == nullptr) continue;
-    const SkipReason why = run.progress->skipReason(node);
-    tasks_.skipNode(operation, *task, failureReasonOf(why), skipText(run, node));
+    const SkipReason why = run.progress->skippedFor(node);
+    tasks_.skipNode(operation, *task, failureReasonOf(why),
+                    skipText(*run.version, *run.progress, node));
   }
   for (const NodeIndex node : effects.ready) letGo(operation, run, node);
 }
@@ -413,6 +414,8 @@ void RunEngine::finish(Operation& operation, LiveRun& run, RunStatus status) {
   RunState& state = run.record.state;
   state.status = status;
   state.finished_at = std::max({context_.clock.wallNow(), run.record.created_at, state.started_at});
+  // A rerun may end with nothing to run, before its turn.
+  if (run.progress && state.started_at == WallTime{}) state.started_at = state.finished_at;
   operation.store(state, run.record.flow);
   logInfo("run_ended", field("run", state.id), field("flow", run.record.flow),
           field("status", toString(status)), field("reason", toString(state.reason)),

@@ -240,13 +240,15 @@ Result<std::vector<bool>> RunOrders::nodesOf(const api::RunOrder& order, const L
     if (!run.progress) return std::vector<bool>(count, true);  // None of it has run.
     std::vector<bool> again(count, false);
     for (NodeIndex i = 0; i < count; ++i) {
-      const NodeState at = run.progress->state(i);
-      const SkipReason why = run.progress->skipReason(i);
       // Skipped by choice is no failure; what hangs on a failed one is behind it, but for what a
       // rerun of that one alone has left.
-      const bool failed = at == NodeState::Failed || at == NodeState::Terminated ||
-                          why == SkipReason::RunStopping || why == SkipReason::UpstreamFailed;
-      if (failed) from.push_back(i);
+      if (run.progress->isUnwell(i)) from.push_back(i);
+    }
+    if (from.empty() && run.record.state.status != RunStatus::Terminating) {
+      return Error::conflict(
+          "no task of run {} has failed: rerun with the scope all, from or one (run rerun --all, "
+          "--from TASK, --task TASK) runs again what ended well",
+          order.id);
     }
     return from.empty() ? again : run.version->graph->withDescendants(from);
   }

@@ -4,6 +4,25 @@
 #include "common/base/status.h"
 
 namespace baton::master {
+namespace {
+
+// Of several reasons the one that stays when the others are mended.
+int rankOf(SkipReason reason) {
+  switch (reason) {
+    case SkipReason::UpstreamSkipped:
+      return 4;
+    case SkipReason::UpstreamSucceeded:
+      return 3;
+    case SkipReason::UpstreamFailed:
+      return 2;
+    case SkipReason::RunStopping:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
 
 bool hasEnded(NodeState state) { return state != NodeState::Waiting && state != NodeState::Ready; }
 
@@ -39,6 +58,56 @@ SkipReason RunProgress::reasonBehind(const Node& upstream, NeedKind kind) {
   return kind == NeedKind::Failure ? SkipReason::UpstreamSucceeded : SkipReason::UpstreamFailed;
 }
 
+SkipReason RunProgress::blockedBy(NodeIndex index) const {
+  SkipReason why = SkipReason::None;
+  for (const Need& need : graph_->node(index).needs) {
+    const Node& upstream = nodes_[need.upstream];
+    if (meets(upstream, need.kind)) continue;
+    const SkipReason behind = reasonBehind(upstream, need.kind);
+    if (rankOf(behind) > rankOf(why)) why = behind;
+  }
+  return why;
+}
+
+SkipReason RunProgress::reasonNow(NodeIndex index) const {
+  const Node& node = nodes_[index];
+  // What was skipped for its own sake stays so, whatever becomes of its needs.
+  if (node.missing > 0 || rankOf(node.recorded) == 0) return node.recorded;
+  const SkipReason why = blockedBy(index);
+  if (why == SkipReason::None && graph_->node(index).disabled) return SkipReason::Disabled;
+  if (node.recorded == SkipReason::RunStopping &&
+      rankOf(why) <= rankOf(SkipReason::UpstreamFailed)) {
+    return node.recorded;
+  }
+  // All it needs is there by now, and it has not run.
+  return why == SkipReason::None ? SkipReason::UpstreamFailed : why;
+}
+
+bool RunProgress::refresh(NodeIndex index) {
+  Node& node = nodes_[index];
+  if (node.state != NodeState::Skipped) return false;
+  const SkipReason now = reasonNow(index);
+  if (now == node.reason) return false;
+  count(node, -1);
+  node.reason = now;
+  count(node, 1);
+  return true;
+}
+
+void RunProgress::count(const Node& node, int by) {
+  const bool stopped =
+      node.state == NodeState::Terminated || node.reason == SkipReason::RunStopping;
+  failed_ += node.state == NodeState::Failed ? by : 0;
+  left_out_ += node.reason == SkipReason::UpstreamFailed ? by : 0;
+  terminated_ += stopped ? by : 0;
+}
+
+bool RunProgress::isUnwell(NodeIndex index) const {
+  const Node& node = nodes_[index];
+  return node.state == NodeState::Failed || node.state == NodeState::Terminated ||
+         node.reason == SkipReason::RunStopping || node.reason == SkipReason::UpstreamFailed;
+}
+
 RunEffects RunProgress::start() {
   RunEffects effects;
   std::vector<NodeIndex> ended;
@@ -52,13 +121,13 @@ RunEffects RunProgress::start() {
 }
 
 void RunProgress::decide(NodeIndex index, RunEffects& effects, std::vector<NodeIndex>& ended) {
-  Node& node = nodes_[index];
-  const SkipReason why = node.blocked != SkipReason::None ? node.blocked
-                         : stopping_                      ? SkipReason::RunStopping
-                         : graph_->node(index).disabled   ? SkipReason::Disabled
-                                                          : SkipReason::None;
+  const SkipReason blocked = blockedBy(index);
+  const SkipReason why = blocked != SkipReason::None    ? blocked
+                         : stopping_                    ? SkipReason::RunStopping
+                         : graph_->node(index).disabled ? SkipReason::Disabled
+                                                        : SkipReason::None;
   if (why == SkipReason::None) {
-    node.state = NodeState::Ready;
+    nodes_[index].state = NodeState::Ready;
     effects.ready.push_back(index);
     return;
   }
@@ -70,28 +139,28 @@ void RunProgress::decide(NodeIndex index, RunEffects& effects, std::vector<NodeI
 void RunProgress::finish(NodeIndex index, NodeState end, SkipReason why) {
   Node& node = nodes_[index];
   node.state = end;
-  node.reason = end == NodeState::Skipped ? why : SkipReason::None;
+  node.recorded = node.reason = end == NodeState::Skipped ? why : SkipReason::None;
   --unended_;
-  failed_ += end == NodeState::Failed ? 1 : 0;
-  left_out_ += node.reason == SkipReason::UpstreamFailed ? 1 : 0;
-  const bool stopped = end == NodeState::Terminated || node.reason == SkipReason::RunStopping;
-  terminated_ += stopped ? 1 : 0;
+  count(node, 1);
 }
 
 RunEffects RunProgress::settle(std::vector<NodeIndex> ended) {
   RunEffects effects;
-  while (!ended.empty()) {
-    const NodeIndex index = ended.back();
-    ended.pop_back();
+  std::vector<NodeIndex> changed;  // Skipped for another reason than before.
+  while (!ended.empty() || !changed.empty()) {
+    const bool has_ended = !ended.empty();
+    std::vector<NodeIndex>& from = has_ended ? ended : changed;
+    const NodeIndex index = from.back();
+    from.pop_back();
     for (const FlowGraph::Edge& edge : graph_->behind(index)) {
       Node& behind = nodes_[edge.downstream];
-      if (behind.state != NodeState::Waiting) continue;  // Skipped by hand before its time.
-      if (behind.blocked == SkipReason::None && !meets(nodes_[index], edge.kind)) {
-        behind.blocked = reasonBehind(nodes_[index], edge.kind);
-      }
-      --behind.missing;
-      if (behind.missing == 0 || mutant("join_counted_twice")) {
+      if (has_ended) --behind.missing;
+      const bool twice = has_ended && mutant("join_counted_twice");
+      if (behind.missing > 0 && !twice) continue;
+      if (behind.state == NodeState::Waiting) {
         decide(edge.downstream, effects, ended);
+      } else if (refresh(edge.downstream)) {
+        changed.push_back(edge.downstream);
       }
     }
   }
@@ -120,6 +189,7 @@ RunEffects RunProgress::stopRest() {
     finish(i, NodeState::Skipped, SkipReason::RunStopping);
     effects.skipped.push_back(i);
   }
+  (void)settle(effects.skipped);  // Nothing waits: it is counted, no more.
   return effects;
 }
 
@@ -132,7 +202,7 @@ RunEffects RunProgress::rerun(const std::vector<bool>& again) {
 void RunProgress::amend(NodeIndex index, NodeState end) {
   CHECK(hasEnded(end) && hasEnded(nodes_[index].state));
   nodes_[index].state = end;
-  nodes_[index].reason = SkipReason::None;
+  nodes_[index].recorded = nodes_[index].reason = SkipReason::None;
 }
 
 RunEffects RunProgress::restore(const std::vector<Reached>& reached) {
@@ -140,7 +210,7 @@ RunEffects RunProgress::restore(const std::vector<Reached>& reached) {
   std::vector<Node> before(nodes_.size());
   for (size_t i = 0; i < before.size(); ++i) {
     before[i].state = reached[i].state;
-    before[i].reason = reached[i].reason;
+    before[i].recorded = reached[i].reason;
   }
   return recount(before, std::vector<bool>(nodes_.size(), false));
 }
@@ -154,15 +224,11 @@ RunEffects RunProgress::recount(const std::vector<Node>& before, const std::vect
   for (const NodeIndex index : graph_->order()) {
     Node& node = nodes_[index];
     for (const Need& need : graph_->node(index).needs) {
-      const Node& upstream = nodes_[need.upstream];
-      if (!hasEnded(upstream.state)) {
-        ++node.missing;
-      } else if (node.blocked == SkipReason::None && !meets(upstream, need.kind)) {
-        node.blocked = reasonBehind(upstream, need.kind);
-      }
+      node.missing += hasEnded(nodes_[need.upstream].state) ? 0 : 1;
     }
     if (!again[index] && hasEnded(before[index].state)) {
-      finish(index, before[index].state, before[index].reason);
+      finish(index, before[index].state, before[index].recorded);
+      (void)refresh(index);
     } else if (!again[index] && before[index].state == NodeState::Ready) {
       node.state = NodeState::Ready;
     } else if (node.missing == 0) {

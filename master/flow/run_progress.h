@@ -45,10 +45,13 @@ enum class RunEnd : uint8_t { Running, Finished, Failed, Terminated };
 // An ended node costs as much as there are nodes behind it, however large the run is. One thread.
 //
 // A node starts when all its needs are met. It is skipped as soon as one can't be met any more
-// and no upstream node is still to end, so that its end never overtakes theirs.
+// and no upstream node is still to end, so that its end never overtakes theirs. Why follows from
+// how its needs stand and never from the order in which they ended: what would keep it from running
+// though all went well (one was passed over, a failure did not come) goes before a failure.
 // The run fails if a node failed whose failure is not ignored, whatever ran behind it; also if one
-// that was skipped for such a failure has not run since the failure is mended. In the same way what
-// was skipped because the run was stopped counts as ended from outside.
+// was skipped that by now would have to run: for a failure, or though all it needs is there since
+// something ran again. In the same way what was skipped because the run was stopped counts as ended
+// from outside.
 class RunProgress {
  public:
   explicit RunProgress(std::shared_ptr<const FlowGraph> graph);
@@ -79,7 +82,14 @@ class RunProgress {
   RunEffects restore(const std::vector<Reached>& reached);
 
   NodeState state(NodeIndex node) const { return nodes_[node].state; }
+  // Why it counts as skipped, as its needs now stand; skippedFor: as they stood when it was, which
+  // is what was recorded.
   SkipReason skipReason(NodeIndex node) const { return nodes_[node].reason; }
+  SkipReason skippedFor(NodeIndex node) const { return nodes_[node].recorded; }
+  // Ended, and keeps the run from being well.
+  bool isUnwell(NodeIndex node) const;
+  // Of a need whose node has ended.
+  bool isMet(const Need& need) const { return meets(nodes_[need.upstream], need.kind); }
   // Running until every node has ended.
   RunEnd end() const;
   // The same, as it stands while others still run: Running if all is well so far.
@@ -89,16 +99,23 @@ class RunProgress {
  private:
   struct Node {
     NodeState state = NodeState::Waiting;
+    SkipReason recorded = SkipReason::None;
     SkipReason reason = SkipReason::None;
-    SkipReason blocked = SkipReason::None;  // A need can't be met any more.
-    uint32_t missing = 0;                   // Upstream nodes that have not ended.
+    uint32_t missing = 0;  // Upstream nodes that have not ended.
   };
   static bool meets(const Node& upstream, NeedKind kind);
   static SkipReason reasonBehind(const Node& upstream, NeedKind kind);
+  // Why a node can't run whose needs have ended; None: they are met.
+  SkipReason blockedBy(NodeIndex node) const;
+  // Why a skipped node counts as skipped: what was recorded, until all its needs have ended.
+  SkipReason reasonNow(NodeIndex node) const;
+  // Whether that has changed.
+  bool refresh(NodeIndex node);
+  void count(const Node& node, int by);
   // All nodes anew: those that have ended in `before` and are not marked stay as they were.
   RunEffects recount(const std::vector<Node>& before, const std::vector<bool>& again);
   void finish(NodeIndex node, NodeState end, SkipReason why);
-  // Hands the ends in `ended` on to the nodes behind them, and so on.
+  // Hands the ends in `ended` on to the nodes behind them, and what follows from them, and so on.
   RunEffects settle(std::vector<NodeIndex> ended);
   // What becomes of a node whose upstream nodes have all ended.
   void decide(NodeIndex node, RunEffects& effects, std::vector<NodeIndex>& ended);
@@ -106,9 +123,9 @@ class RunProgress {
   const std::shared_ptr<const FlowGraph> graph_;
   std::vector<Node> nodes_;
   size_t unended_ = 0;
-  size_t failed_ = 0;
-  size_t left_out_ = 0;  // Skipped for the failure of another.
-  size_t terminated_ = 0;
+  int64_t failed_ = 0;
+  int64_t left_out_ = 0;  // Skipped for the failure of another.
+  int64_t terminated_ = 0;
   bool stopping_ = false;
 };
 

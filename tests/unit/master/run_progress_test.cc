@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 
 #include "common/base/random.h"
 
@@ -231,6 +233,164 @@ TEST(RunProgressTest, RandomRunsAgreeWithTheModel) {
     play(run.rerun(again));
     compare();
     for (NodeIndex i = 0; i < size; ++i) ASSERT_LE(started[i], again[i] ? 1 : 0);
+  }
+}
+
+// Why c is skipped follows from what a and b came to, and so does the end once b is mended.
+TEST(RunProgressTest, TheOrderOfEndsDecidesNothing) {
+  for (const bool failure_first : {true, false}) {
+    RunProgress run = runOf({needing({}), needing({}), needing({{0}, {1}}), needing({{2}})});
+    run.start();
+    if (failure_first) run.onEnded(1, NodeState::Failed);
+    run.onEnded(0, NodeState::Skipped, SkipReason::WhenFalse);
+    if (!failure_first) run.onEnded(1, NodeState::Failed);
+    EXPECT_EQ(run.skipReason(2), SkipReason::UpstreamSkipped);
+    EXPECT_EQ(run.skipReason(3), SkipReason::UpstreamSkipped);
+    EXPECT_EQ(run.end(), RunEnd::Failed);
+    run.rerun({false, true, false, false});
+    run.onEnded(1, NodeState::Succeeded);
+    EXPECT_EQ(run.end(), RunEnd::Finished);
+    // Whose needs are met by now has to run.
+    run.rerun({true, false, false, false});
+    run.onEnded(0, NodeState::Succeeded);
+    EXPECT_EQ(run.end(), RunEnd::Failed);
+    EXPECT_TRUE(run.isUnwell(2));
+    EXPECT_EQ(run.skippedFor(2), SkipReason::UpstreamSkipped);
+  }
+}
+
+TEST(RunProgressTest, ADisabledNodeIsOwedNothing) {
+  // Aim: skipped for a failure or with a stop, it counts as disabled once its needs are there.
+  for (const bool stopped : {true, false}) {
+    RunProgress run = runOf({needing({}), needing({{0}}, true), needing({{1}, {0}})});
+    run.start();
+    if (stopped) run.stopRest();
+    run.onEnded(0, NodeState::Failed);
+    run.rerun({true, false, false});
+    run.onEnded(0, NodeState::Succeeded);
+    EXPECT_EQ(run.skipReason(1), SkipReason::Disabled);
+    EXPECT_EQ(run.end(), stopped ? RunEnd::Terminated : RunEnd::Failed);  // For the last one.
+    EXPECT_EQ(run.rerun({false, false, true}).ready, Nodes{2});
+    run.onEnded(2, NodeState::Succeeded);
+    EXPECT_EQ(run.end(), RunEnd::Finished);
+  }
+}
+
+// A run whose ready nodes end in an order of its own.
+struct Player {
+  RunProgress run;
+  Random& random;
+  Nodes ready = {};
+
+  void take(const RunEffects& effects) {
+    ready.insert(ready.end(), effects.ready.begin(), effects.ready.end());
+  }
+  void endOne(const std::vector<NodeState>& ends) {
+    const auto at = random.between(0, static_cast<int64_t>(ready.size()) - 1);
+    const NodeIndex node = ready[static_cast<size_t>(at)];
+    ready.erase(ready.begin() + at);
+    const bool skipped = ends[node] == NodeState::Skipped;
+    take(run.onEnded(node, ends[node], skipped ? SkipReason::WhenFalse : SkipReason::None));
+  }
+  void play(const std::vector<NodeState>& ends) {
+    while (!ready.empty()) endOne(ends);
+  }
+};
+
+std::string tellOf(const RunProgress& run, size_t size) {
+  std::string text =
+      std::to_string(static_cast<int>(run.end())) + std::to_string(static_cast<int>(run.outlook()));
+  for (NodeIndex i = 0; i < size; ++i) {
+    text += " " + std::to_string(static_cast<int>(run.state(i))) + "/" +
+            std::to_string(static_cast<int>(run.skipReason(i)));
+  }
+  return text;
+}
+
+// The next master, who knows what was recorded, says the same.
+void expectSameBehindATakeover(const RunProgress& run, const std::shared_ptr<FlowGraph>& graph) {
+  std::vector<RunProgress::Reached> reached;
+  for (NodeIndex i = 0; i < graph->size(); ++i) {
+    reached.push_back({run.state(i), run.skippedFor(i)});
+  }
+  RunProgress next(graph);
+  (void)next.restore(reached);
+  ASSERT_EQ(tellOf(next, graph->size()), tellOf(run, graph->size()));
+}
+
+// Random graphs and ends, in several orders, mended in several orders: one outcome. And whatever
+// was done to a run, a rerun of what is not well makes it so.
+TEST(RunProgressTest, RunsAreMendedWhateverTheOrder) {
+  Random random(11);
+  const auto below = [&](size_t end) {
+    return static_cast<size_t>(random.between(0, static_cast<int64_t>(end) - 1));
+  };
+  for (int round = 0; round < 2'000; ++round) {
+    SCOPED_TRACE(round);
+    const size_t size = 1 + below(9);
+    std::vector<FlowGraph::Node> nodes(size);
+    std::vector<NodeState> ends(size), well(size);
+    for (NodeIndex i = 0; i < size; ++i) {
+      for (NodeIndex upstream = 0; upstream < i; ++upstream) {
+        if (below(3) == 0) nodes[i].needs.push_back({upstream, static_cast<NeedKind>(below(3))});
+      }
+      nodes[i].disabled = below(8) == 0;
+      const NodeState choices[] = {NodeState::Succeeded, NodeState::Failed, NodeState::Terminated,
+                                   NodeState::FailedIgnored, NodeState::Skipped};
+      ends[i] = choices[below(5)];
+      const bool bad = ends[i] == NodeState::Failed || ends[i] == NodeState::Terminated;
+      well[i] = bad ? NodeState::Succeeded : ends[i];
+    }
+    const auto graph = std::make_shared<FlowGraph>(nodes);
+    std::set<std::string> first, mended;
+    for (int order = 0; order < 3; ++order) {
+      Player player{RunProgress(graph), random};
+      player.take(player.run.start());
+      player.play(ends);
+      first.insert(tellOf(player.run, size));
+      Nodes bad;
+      for (NodeIndex i = 0; i < size; ++i) {
+        const NodeState at = player.run.state(i);
+        if (at == NodeState::Failed || at == NodeState::Terminated) bad.push_back(i);
+      }
+      while (!bad.empty()) {
+        const size_t at = below(bad.size());
+        player.run.amend(bad[at], NodeState::Succeeded);
+        player.take(player.run.rerun(std::vector<bool>(size)));
+        bad.erase(bad.begin() + static_cast<ptrdiff_t>(at));
+        ASSERT_TRUE(player.ready.empty());
+        expectSameBehindATakeover(player.run, graph);
+      }
+      mended.insert(tellOf(player.run, size));
+    }
+    ASSERT_EQ(first.size(), 1U);
+    ASSERT_EQ(mended.size(), 1U);
+
+    Player player{RunProgress(graph), random};
+    player.take(player.run.start());
+    for (int step = 0; step < 12; ++step) {
+      if (!player.ready.empty() && below(3) > 0) {
+        player.endOne(below(2) == 0 ? ends : well);
+      } else if (below(6) == 0 && player.run.unended() > 0) {
+        player.run.stopRest();
+        player.play(std::vector<NodeState>(size, NodeState::Terminated));
+      } else if (player.ready.empty()) {
+        std::vector<bool> again(size);
+        again[below(size)] = true;
+        player.take(player.run.rerun(again));
+      }
+      expectSameBehindATakeover(player.run, graph);
+    }
+    player.play(well);
+    for (size_t pass = 0; pass <= size && player.run.end() != RunEnd::Finished; ++pass) {
+      Nodes unwell;
+      for (NodeIndex i = 0; i < size; ++i) {
+        if (player.run.isUnwell(i)) unwell.push_back(i);
+      }
+      player.take(player.run.rerun(graph->withDescendants(unwell)));
+      player.play(well);
+    }
+    ASSERT_EQ(player.run.end(), RunEnd::Finished) << tellOf(player.run, size);
   }
 }
 
