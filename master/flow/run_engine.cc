@@ -134,12 +134,16 @@ RunRecord RunEngine::add(Operation& operation, const RunStart& what) {
   record.principal = what.principal;
   record.created_at = context_.clock.wallNow();
   record.state.priority = what.priority.value_or(flow->newest->spec.priority);
+  const WallTime due = dueAtOf(*run.version, record.plan_time);
+  if (due > record.created_at || !isOfThePast(record)) record.state.due_at = due;
   enterTree(run);
   RunRecord row = record;
   operation.touchRun(id);
   operation.changes.new_runs.push_back(record);
   refill(run_ids_);
-  admit(operation, flows_.runs.emplace(id, std::move(run)).first->second);
+  LiveRun& live = flows_.runs.emplace(id, std::move(run)).first->second;
+  armDeadline(live);  // Also while it waits.
+  admit(operation, live);
   return row;
 }
 
@@ -177,7 +181,6 @@ void RunEngine::begin(Operation& operation, LiveRun& run) {
   if (state.started_at == WallTime{}) {
     state.started_at = std::max(context_.clock.wallNow(), run.record.created_at);
   }
-  state.due_at = dueAtOf(*run.version, run.record.plan_time);
   operation.store(state, run.record.flow);
   armTimers(run);
   logInfo("run_begun", field("run", state.id), field("flow", run.record.flow),

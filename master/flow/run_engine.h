@@ -216,6 +216,9 @@ class RunEngine final : public RunListener {
                 Again how);
   // Of an ended run whose tasks were declared to have ended otherwise.
   void amendEnd(Operation& operation, LiveRun& run);
+  // Whether somebody asked for a plan time of the past, for that run or the one that it is a part
+  // of.
+  bool isOfThePast(const RunRecord& record) const;
   void armTimers(LiveRun& run);
   void armDeadline(LiveRun& run);
   void onTimeout(RunId id, uint32_t generation);

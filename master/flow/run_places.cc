@@ -157,11 +157,14 @@ void RunEngine::giveUp(Operation& operation, LiveRun& run, RunReason why, const 
 
 void RunEngine::waitAgain(Operation& operation, LiveRun& run) {
   RunState& state = run.record.state;
+  // What was done in time is not late because it is done once more.
+  const bool in_time = state.status == RunStatus::Finished && !state.late;
+  if (in_time && state.due_at <= context_.clock.wallNow()) state.due_at = {};
   state.status = RunStatus::Waiting;
   state.finished_at = {};
   state.started_at = {};  // Its time limit begins again.
-  state.late = false;
   operation.store(state, run.record.flow);
+  armDeadline(run);
   // While a backfill is under way, one of its runs is a part of it, also the second time.
   const auto backfill = flows_.backfills.find(run.record.backfill);
   if (run.record.backfill != 0 && backfill != flows_.backfills.end()) {

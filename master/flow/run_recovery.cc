@@ -149,6 +149,7 @@ void RunEngine::carryOn(Operation& operation, LiveRun& run) {
   spend(run.tasks.size() / 16);
   apply(operation, run, {{}, effects.skipped});
   if (status == RunStatus::Waiting) {
+    armDeadline(run);
     if (run.record.parent_run != 0) begin(operation, run);
     return;
   }
@@ -179,6 +180,12 @@ void RunEngine::carryAgain(Operation& operation, LiveRun& run, LiveTask& task) {
 }
 
 // ----------------------------------------------------------------------------------- time
+
+bool RunEngine::isOfThePast(const RunRecord& record) const {
+  if (const LiveRun* parent = flows_.findRun(record.parent_run)) return isOfThePast(parent->record);
+  return record.trigger == RunTrigger::Manual || record.trigger == RunTrigger::Backfill ||
+         (record.compensates && !record.principal.empty());
+}
 
 void RunEngine::armTimers(LiveRun& run) {
   const RunState& state = run.record.state;

@@ -101,5 +101,84 @@ TEST_F(RunClockTest, ARunThatIsNotDoneByItsDeadlineIsMarkedLate) {
   EXPECT_EQ(runStatus(run), P::Running);
 }
 
+// The very case for a deadline: a run hangs, and the next one waits behind it.
+TEST_F(RunClockTest, ARunThatWaitsIsLateToo) {
+  define("{flow: f, deadline: {finish_by: \"06:30\"}, tasks: {a: {command: [x]}}}");
+  for (const bool taken_over : {false, true}) {
+    const WallTime plan = *parseRfc3339("2026-03-05T05:45:00Z");
+    clock_.stepWall(plan - clock_.wallNow());
+    const RunId first = trigger("f", {.plan_time = plan}).state.id;
+    const RunId second = trigger("f", {.plan_time = plan + Seconds(1)}).state.id;
+    EXPECT_EQ(runStatus(second), P::Waiting);
+    EXPECT_EQ(row(second).state.due_at, *parseRfc3339("2026-03-05T06:30:00Z"));
+    if (taken_over) begin();
+    clock_.advance(Seconds(44 * 60));
+    settle();
+    EXPECT_FALSE(row(second).state.late);
+    clock_.advance(Seconds(120));
+    settle();
+    for (const RunId run : {first, second}) EXPECT_TRUE(row(run).state.late);
+    EXPECT_EQ(runStatus(second), P::Waiting);
+    ASSERT_TRUE(stop(second).ok());
+    ASSERT_TRUE(stop(first).ok());
+  }
+}
+
+TEST_F(RunClockTest, WhoAsksForThePastHasNoDeadline) {
+  define("{flow: part, deadline: {finish_by: \"06:30\"}, tasks: {a: {command: [x]}}}");
+  define(
+      "{flow: f, deadline: {finish_by: \"06:30\"}, overlap: {policy: parallel, max_runs: 10}, "
+      "tasks: {s: {flow: part}}}");
+  clock_.stepWall(*parseRfc3339("2026-03-05T12:00:00Z") - clock_.wallNow());
+  const WallTime past = *parseRfc3339("2026-03-04T02:00:00Z");
+  const auto dueAt = [&](master::RunStart what) {
+    what.plan_time = past;
+    const RunId run = trigger("f", what).state.id;
+    settle();
+    const RunRecord part = row(run + 1);
+    EXPECT_EQ(part.parent_run, run);
+    EXPECT_EQ(part.state.due_at, row(run).state.due_at);
+    EXPECT_EQ(part.state.late, row(run).state.late);
+    EXPECT_EQ(row(run).state.late, row(run).state.due_at != WallTime{});
+    return row(run).state.due_at;
+  };
+  EXPECT_EQ(dueAt({}), WallTime{});
+  EXPECT_EQ(dueAt({.trigger = RunTrigger::Schedule,
+                   .trigger_key = "missed",
+                   .compensates = true,
+                   .principal = "p"}),
+            WallTime{});
+  EXPECT_EQ(dueAt({.trigger = RunTrigger::Schedule, .trigger_key = "late", .compensates = true}),
+            *parseRfc3339("2026-03-04T06:30:00Z"));
+  begin();
+  settle();
+  for (const auto& [id, run] : database_.rows().runs) {
+    EXPECT_EQ(run.state.late, run.state.due_at != WallTime{}) << id;
+  }
+}
+
+TEST_F(RunClockTest, ARerunKeepsTheDeadlineAndWhetherItWasMissed) {
+  define("{flow: f, deadline: {finish_by: \"06:30\"}, tasks: {a: {command: [x]}}}");
+  const WallTime plan = *parseRfc3339("2026-03-05T05:45:00Z");
+  const auto rerunBehindIt = [&](const std::set<std::string>& failing) {
+    clock_.stepWall(plan - clock_.wallNow());
+    const RunId run = trigger("f", {.plan_time = plan}).state.id;
+    work(failing);
+    clock_.advance(Seconds(3'600));
+    EXPECT_TRUE(orderRun({.id = run,
+                          .command = master::api::RunCommand::Rerun,
+                          .scope = master::api::RerunScope::All})
+                    .ok());
+    settle();
+    const bool late = row(run).state.late;
+    work();
+    EXPECT_EQ(runStatus(run), P::Finished);
+    EXPECT_EQ(row(run).state.late, late);
+    return late;
+  };
+  EXPECT_FALSE(rerunBehindIt({})) << "it was done in time";
+  EXPECT_TRUE(rerunBehindIt({"a"})) << "it was not";
+}
+
 }  // namespace
 }  // namespace baton::test
