@@ -41,8 +41,8 @@ void addRunList(CLI::App& run, CommandTree& tree) {
               "several by commas");
   addRepeated(*verb, "--reason", options->reasons,
               "Why they ended otherwise than well or never began: task_failed, timeout, "
-              "stop_asked, overlap_skip, queue_full, overlap_cancel, bad_spec, flow_deleted or "
-              "backfill_stopped, several by commas");
+              "stop_asked, overlap_skip, queue_full, overlap_cancel, bad_spec, flow_deleted, "
+              "backfill_stopped or skipped_by_hand, several by commas");
   addRepeated(*verb, "--trigger", options->triggers,
               "schedule, manual, backfill, event or sub_flow, several by commas");
   verb->add_option("--backfill", options->backfill, "Id of the backfill that made them");
@@ -170,8 +170,9 @@ void addRunCommands(CLI::App& app, CommandTree& tree) {
   addTaskAction(*run, tree, "skip", "A run that waits will not run; or one waiting task of a run",
                 false, "skip 12 --task check");
   addTaskAction(*run, tree, "force-success",
-                "Declare a failed task finished; the run goes on behind it", true,
-                "force-success 12 --task load");
+                "Declare a failed task finished; the run goes on behind it. It writes no outputs "
+                "by that: what needs one of them fails",
+                true, "force-success 12 --task load");
   addRunPriority(*run, tree);
 }
 

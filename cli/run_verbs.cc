@@ -111,9 +111,11 @@ int runAction(Session& session, const std::string& id, const std::string& action
   request.repeatable = action != "rerun" && action != "force-success";
   const auto run = session.api().order(std::move(request), runPath(id));
   if (!run.ok()) return session.fail(run.error());
-  session.printLine(
-      printable(fmt::format("run {} {}", memberText(*run, "id"), memberText(*run, "status"))),
-      *run);
+  const std::string status = memberText(*run, "status");
+  const std::string why = status == "FAILED" ? memberText(*run, "reason_text") : std::string();
+  session.printLine(printable(fmt::format("run {} {}{}{}", memberText(*run, "id"), status,
+                                          why.empty() ? "" : ": ", why)),
+                    *run);
   return kExitOk;
 }
 

@@ -167,7 +167,8 @@ constexpr std::string_view kFlowSchemas = R"json({
   "TERMINATED", "SKIPPED"]},
 "RunTrigger": {"enum": ["schedule", "manual", "backfill", "event", "sub_flow"]},
 "RunReason": {"enum": ["task_failed", "timeout", "stop_asked", "overlap_skip", "queue_full",
-  "overlap_cancel", "bad_spec", "flow_deleted", "backfill_stopped", null]},
+  "overlap_cancel", "bad_spec", "flow_deleted", "backfill_stopped", "skipped_by_hand",
+  null]},
 "Run": {"type": "object", "required": ["id", "flow", "status"], "properties": {
   "id": {"type": "string"},
   "flow": {"$ref": "#/components/schemas/FlowName"},

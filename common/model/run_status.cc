@@ -10,9 +10,17 @@ constexpr std::array<std::string_view, kRunStatusCount> kRunStatusNames{
     "WAITING", "RUNNING", "PAUSED", "TERMINATING", "FINISHED", "FAILED", "TERMINATED", "SKIPPED"};
 constexpr std::array<std::string_view, kRunTriggerCount> kRunTriggerNames{
     "schedule", "manual", "backfill", "event", "sub_flow"};
-constexpr std::array<std::string_view, kRunReasonCount> kRunReasonNames{
-    "",           "task_failed",    "timeout",  "stop_asked",   "overlap_skip",
-    "queue_full", "overlap_cancel", "bad_spec", "flow_deleted", "backfill_stopped"};
+constexpr std::array<std::string_view, kRunReasonCount> kRunReasonNames{"",
+                                                                        "task_failed",
+                                                                        "timeout",
+                                                                        "stop_asked",
+                                                                        "overlap_skip",
+                                                                        "queue_full",
+                                                                        "overlap_cancel",
+                                                                        "bad_spec",
+                                                                        "flow_deleted",
+                                                                        "backfill_stopped",
+                                                                        "skipped_by_hand"};
 
 char lowerAscii(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 

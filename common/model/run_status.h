@@ -42,8 +42,9 @@ enum class RunReason : uint8_t {
   BadSpec = 7,          // The parameters of the run do not resolve.
   FlowDeleted = 8,      // Its flow was deleted while it waited or ran.
   BackfillStopped = 9,  // An earlier run of the backfill failed, and it is to stop then.
+  SkippedByHand = 10,   // Somebody let it not run.
 };
-inline constexpr size_t kRunReasonCount = 10;
+inline constexpr size_t kRunReasonCount = 11;
 
 bool isTerminal(RunStatus status);
 std::string_view toString(RunStatus status);    // "RUNNING"

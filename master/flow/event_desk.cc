@@ -89,7 +89,10 @@ std::string EventDesk::whyWaiting(TaskId task) const {
   const auto waiting = waiting_.find(task);
   if (waiting == waiting_.end()) return {};
   const Watch& watch = waiting->second->second;
-  return fmt::format("waits for {}: {}", describe(watch.question.subject, watch.question.zone),
+  EventSubject subject = watch.question.subject;
+  const LiveFlow* flow = subject.ofFlow() ? flows_.findFlow(subject.source) : nullptr;
+  if (flow != nullptr) subject.source = flow->record.name;  // In its own case.
+  return fmt::format("waits for {}: {}", describe(subject, watch.question.zone),
                      watch.text.empty() ? "not looked up yet" : watch.text);
 }
 

@@ -110,6 +110,11 @@ std::map<std::string, std::string> readOutputs(const std::string& text) {
   return outputs;
 }
 
+std::string outputNoteOf(const TaskState& state) {
+  if (state.forced) return "it failed, and was declared a success by hand";
+  return state.reason == FailureReason::None ? state.reason_text : std::string();
+}
+
 std::string skipText(const FlowVersion& version, const RunProgress& progress, NodeIndex node) {
   const SkipReason reason = progress.skippedFor(node);
   if (reason == SkipReason::Disabled) return "disabled by the definition";

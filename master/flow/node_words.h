@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "common/model/records.h"
 #include "master/flow/flow_state.h"
 #include "master/flow/run_progress.h"
 
@@ -16,6 +17,9 @@ FailureReason failureReasonOf(SkipReason reason);
 
 // Outputs as they are stored; what is no text is left out.
 std::map<std::string, std::string> readOutputs(const std::string& text);
+
+// Of a task that ended well, why outputs of it are not there; empty: nobody knows of any.
+std::string outputNoteOf(const TaskState& state);
 
 // Why a node was skipped when it was, with the needs that are not met: "load ended FAILED".
 std::string skipText(const FlowVersion& version, const RunProgress& progress, NodeIndex node);

@@ -13,15 +13,36 @@ Error wrongStatus(const LiveRun& run, std::string_view wanted) {
                          toString(run.record.state.status), wanted);
 }
 
-// How many wait before that one. A page of runs asks for each of them, so a long queue is not
-// counted to its end.
-std::string aheadText(const std::map<WaitingRank, RunId>& waiting, const WaitingRank& rank) {
-  constexpr size_t kCounted = 1'000;
+// A page of runs asks for each of them, so a long queue is not counted to its end.
+constexpr size_t kAheadCounted = 1'000;
+
+std::string runsText(size_t count) {
+  if (count > kAheadCounted) return fmt::format("more than {} runs", kAheadCounted);
+  return fmt::format("{} run{}", count, count == 1 ? "" : "s");
+}
+
+// How many wait before that one.
+size_t aheadOf(const std::map<WaitingRank, RunId>& waiting, const WaitingRank& rank) {
   size_t ahead = 0;
   for (auto it = waiting.begin(); it != waiting.end() && it->first < rank; ++it) {
-    if (++ahead > kCounted) return fmt::format("more than {}", kCounted);
+    if (++ahead > kAheadCounted) break;
   }
-  return std::to_string(ahead);
+  return ahead;
+}
+
+// The same in the order of a backfill.
+size_t aheadOf(const LiveBackfill& backfill, RunId run) {
+  size_t ahead = backfill.offered.size();
+  for (const RunId other : backfill.rest) {
+    if (other == run || ++ahead > kAheadCounted) break;
+  }
+  return ahead;
+}
+
+std::string_view placeWord(RunStatus status) {
+  if (status == RunStatus::Paused) return "is PAUSED, and keeps its place until run resume";
+  if (status == RunStatus::Terminating) return "is being stopped";
+  return "is under way";
 }
 
 std::string_view behindText(RunClass at) {
@@ -84,12 +105,17 @@ Status RunEngine::resume(Operation& operation, LiveRun& run) {
   return {};
 }
 
-Status RunEngine::skip(Operation& operation, LiveRun& run) {
+Status RunEngine::skip(Operation& operation, LiveRun& run, const std::string& text) {
   const Turn turn(*this, operation);
   carryOn(operation, run);
-  if (run.record.state.status != RunStatus::Waiting || run.progress) {
+  if (run.record.state.status != RunStatus::Waiting) {
     return wrongStatus(run, "only one that WAITS for its turn is skipped; stop it, or skip a task");
   }
+  if (run.progress) {
+    return wrongStatus(run, "it ran before, and waits to run again; stop it, or skip a task");
+  }
+  run.record.state.reason = RunReason::SkippedByHand;
+  run.record.state.reason_text = text;
   finish(operation, run, RunStatus::Skipped);
   return {};
 }
@@ -245,7 +271,11 @@ Status RunEngine::forceSuccess(Operation& operation, LiveRun& run, NodeIndex nod
                        .run = run.record.state.id,
                        .node = node,
                        .attempt = row->second.state.attempt});
-  run.outputs[run.version->spec.tasks[node].name] = readOutputs(row->second.outputs);
+  const std::string& name = run.version->spec.tasks[node].name;
+  run.outputs[name] = readOutputs(row->second.outputs);
+  TaskState forced = row->second.state;
+  forced.forced = true;
+  run.output_notes[name] = outputNoteOf(forced);
   run.progress->amend(node, NodeState::Succeeded);
   if (any) {
     runAgain(operation, run, again, ended, false, read_at, Again::GoOn);
@@ -360,14 +390,21 @@ std::string RunEngine::whyWaiting(const LiveRun& run) const {
   }
   const auto backfill = flows_.backfills.find(record.backfill);
   if (backfill != flows_.backfills.end() && !backfill->second.offered.contains(record.state.id)) {
-    return fmt::format("{} runs of backfill {} before it, {} at once", backfill->second.rest.size(),
-                       record.backfill, backfill->second.record.parallel);
+    return fmt::format("{} of backfill {} before it, {} at once",
+                       runsText(aheadOf(backfill->second, record.state.id)), record.backfill,
+                       backfill->second.record.parallel);
   }
-  const std::string ahead = aheadText(flow.waiting, rankOf(record));
+  const size_t ahead = aheadOf(flow.waiting, rankOf(record));
   const std::string_view behind = behindText(classOf(record));
-  if (flow.running.empty()) return fmt::format("{} runs of its flow before it{}", ahead, behind);
-  return fmt::format("run {} is under way, {} of {} places taken, {} runs before it{}",
-                     *flow.running.begin(), flow.running.size(), placesOf(flow), ahead, behind);
+  if (flow.running.empty()) {
+    return fmt::format("{} of its flow before it{}", runsText(ahead), behind);
+  }
+  const RunId first = *flow.running.begin();
+  const std::string taken = fmt::format("run {} {}, {} of {} places taken", first,
+                                        placeWord(flows_.runs.at(first).record.state.status),
+                                        flow.running.size(), placesOf(flow));
+  if (ahead == 0) return taken + ", it is the next";
+  return fmt::format("{}, {} before it{}", taken, runsText(ahead), behind);
 }
 
 RunId RunEngine::subRunOf(TaskId task) const {

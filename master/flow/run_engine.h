@@ -76,8 +76,8 @@ class RunEngine final : public RunListener {
   Status stop(Operation& operation, LiveRun& run, RunReason why, const std::string& text = {});
   Status pause(Operation& operation, LiveRun& run);
   Status resume(Operation& operation, LiveRun& run);
-  // Only a run that waits.
-  Status skip(Operation& operation, LiveRun& run);
+  // Only a run that has its first turn before it. `text` says who asked.
+  Status skip(Operation& operation, LiveRun& run, const std::string& text);
   Status setPriority(Operation& operation, LiveRun& run, Priority priority);
   // Runs the marked nodes again; `ended` has the rows (read at `read_at`) of those tasks. Of a run
   // that has ended: revive() first. One that never began does so if all nodes are marked.

@@ -272,7 +272,7 @@ Status RunOrders::run(Operation& operation, const api::RunOrder& order, const Ro
     case api::RunCommand::SetPriority:
       return runs_.setPriority(operation, run, order.priority);
     case api::RunCommand::Skip: {
-      if (order.task.empty()) return runs_.skip(operation, run);
+      if (order.task.empty()) return runs_.skip(operation, run, doneBy("skipped", order.request));
       ASSIGN_OR_RETURN(const NodeIndex node, namedNode(order, run));
       LiveTask* task = run.tasks.empty() ? nullptr : context_.live.findTask(run.tasks[node]);
       if (task == nullptr) {

@@ -63,9 +63,8 @@ Status RunEngine::adoptTask(const TaskRecord& row) {
     if (row.state.unproven) run->unproven.insert(*node);
     if (row.state.status == TaskStatus::Finished) {
       run->outputs[row.name] = readOutputs(row.outputs);
-      if (row.state.reason == FailureReason::None && !row.state.reason_text.empty()) {
-        run->output_notes[row.name] = row.state.reason_text;
-      }
+      const std::string note = outputNoteOf(row.state);
+      if (!note.empty()) run->output_notes[row.name] = note;
     }
     return {};
   }

@@ -172,7 +172,8 @@ TaskEngine::Waiting TaskEngine::whyWaiting(const LiveTask& task) const {
   switch (task.state.status) {
     case TaskStatus::Created:
       if (task.part && task.part->gated) return runs_->whyNodeWaits(task);
-      if (task.state.hold) return {WaitingCode::Hold, "held by hand"};
+      if (task.state.hold)
+        return {WaitingCode::Hold, fmt::format("held until task release {}", task.state.id)};
       return {WaitingCode::NotBefore,
               fmt::format("starts at {}", formatRfc3339(task.state.not_before))};
     case TaskStatus::Retrying:

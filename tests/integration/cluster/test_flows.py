@@ -21,7 +21,8 @@ FINISHED = STATUS.index("FINISHED")
 TASK_STATUS = ["CREATED", "QUEUED", "DISPATCHED", "RUNNING", "CALLBACK", "FINISHED", "FAILED",
                "SKIPPED", "TERMINATING", "TERMINATED", "RETRYING"]
 REASON = ["", "task_failed", "timeout", "stop_asked", "overlap_skip", "queue_full",
-          "overlap_cancel", "bad_spec", "flow_deleted", "backfill_stopped"]
+          "overlap_cancel", "bad_spec", "flow_deleted", "backfill_stopped",
+          "skipped_by_hand"]
 SECOND = 1_000_000
 FOLLOWED = "soak-1"  # Another flow follows this one.
 # Flows whose runs are in each other's way: {name: overlap}. The last one begins by events.

@@ -179,5 +179,55 @@ tasks:
   expectText("n5", "n1 was SKIPPED");
 }
 
+TEST_F(RunMendingTest, WhatAForcedSuccessDidNotWriteIsToldSo) {
+  define(R"(
+flow: f
+tasks:
+  count: {command: [x], outputs: [n]}
+  part: {command: [x, "${count.n}"], needs: [count]}
+)");
+  for (const bool taken_over : {false, true}) {
+    const RunId run = trigger("f").state.id;
+    work({"count"});
+    if (taken_over) begin();
+    ASSERT_TRUE(force(run, "count").ok());
+    EXPECT_EQ(runStatus(run), P::Failed);
+    EXPECT_NE(node(run, "part")
+                  .state.reason_text.find(
+                      "that output is not there (it failed, and was declared a success by hand)"),
+              std::string::npos)
+        << node(run, "part").state.reason_text;
+  }
+}
+
+TEST_F(RunMendingTest, WordsOfRunsThatWait) {
+  define("{flow: f, tasks: {a: {command: [x]}}}");
+  const RunId first = trigger("f").state.id;
+  const RunId second = trigger("f").state.id;
+  const RunId third = trigger("f").state.id;
+  const auto order = [&](RunId run, RunCommand what) {
+    return orderRun({.id = run, .command = what, .request = requester()});
+  };
+  ASSERT_TRUE(order(first, RunCommand::Pause).ok());
+  EXPECT_EQ(rig_->runs.whyWaiting(*rig_->flows.findRun(second)),
+            fmt::format("run {} is PAUSED, and keeps its place until run resume, 1 of 1 places "
+                        "taken, it is the next",
+                        first));
+  ASSERT_TRUE(order(third, RunCommand::Skip).ok());
+  EXPECT_EQ(runStatus(third), P::Skipped);
+  EXPECT_EQ(row(third).state.reason, RunReason::SkippedByHand);
+  EXPECT_EQ(row(third).state.reason_text, "skipped by p");
+  ASSERT_TRUE(order(third, RunCommand::Rerun).ok());
+  EXPECT_EQ(row(third).state.reason, RunReason::None);
+  // One that ran before has more to lose than its turn.
+  ASSERT_TRUE(order(first, RunCommand::Stop).ok());
+  ASSERT_TRUE(order(first, RunCommand::Rerun).ok());
+  const auto refused = order(first, RunCommand::Skip);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("it ran before, and waits to run again"),
+            std::string::npos)
+      << refused.error().message();
+}
+
 }  // namespace
 }  // namespace baton::test

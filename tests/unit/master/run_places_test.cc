@@ -65,7 +65,7 @@ TEST_F(RunPlacesTest, WhatIsDueNowGoesBeforeTheBacklog) {
   // Aim: whenever they came, and behind a takeover: due now, then missed, then backfill.
   define("{flow: f, tasks: {a: {command: [x]}}}");
   const RunId first = trigger("f").state.id;
-  const std::vector<RunId> past = backfill("f", 2);
+  const std::vector<RunId> past = backfill("f", 3);
   const RunId old_missed = compensate("f", Seconds(7200), Priority::Critical).state.id;
   const RunId missed = compensate("f", Seconds(3600)).state.id;
   clock_.advance(Seconds(1));
@@ -74,12 +74,14 @@ TEST_F(RunPlacesTest, WhatIsDueNowGoesBeforeTheBacklog) {
   EXPECT_EQ(runStatus(first), P::Running);
   EXPECT_NE(why(missed).find("what is due now goes before missed instants"), std::string::npos);
   EXPECT_NE(why(past[0]).find("goes before a backfill"), std::string::npos);
-  EXPECT_EQ(why(later), "run " + std::to_string(first) +
-                            " is under way, 1 of 1 places taken, 0 runs before it");
-  EXPECT_NE(why(past[1]).find("of backfill 900 before it"), std::string::npos);
+  EXPECT_EQ(why(later),
+            "run " + std::to_string(first) + " is under way, 1 of 1 places taken, it is the next");
+  EXPECT_NE(why(low).find("taken, 1 run before it"), std::string::npos);
+  EXPECT_EQ(why(past[1]), "1 run of backfill 900 before it, 1 at once");
+  EXPECT_EQ(why(past[2]), "2 runs of backfill 900 before it, 1 at once");
   begin();
   ASSERT_EQ(next(), "a");
-  for (const RunId id : {later, low, old_missed, missed, past[0], past[1], RunId(0)}) {
+  for (const RunId id : {later, low, old_missed, missed, past[0], past[1], past[2], RunId(0)}) {
     EXPECT_EQ(endOne(), id);
   }
 }
