@@ -244,8 +244,9 @@ class OnMariadb(SharedCase):
         for master in self.system.masters:
             self.assertIn(f"alarm   {master}: ZooKeeper has not answered", said)
         self.system.start_zk()
+        # Sessions may end before their clients are back: then either of them is elected.
+        self.system.wait_active(20)
         self.system.wait_standby(20)
-        self.assertEqual(self.system.wait_active(), active)
         self.assertEqual(self.run_task({"command": ["true"]})["status"], "FINISHED")
 
     def test_a_dead_leader_is_not_shown_as_well_without_zookeeper(self):
