@@ -22,9 +22,10 @@ struct RunFilter {
   std::vector<RunTrigger> triggers = {};
   uint64_t backfill = 0;
   RunId parent_run = 0;
-  WallTime plan_from{};    // Inclusive; zero: open.
-  WallTime plan_before{};  // Exclusive; zero: open.
-  bool late = false;       // Only those that missed their deadline.
+  std::string trigger_key = {};  // Exact.
+  WallTime plan_from{};          // Inclusive; zero: open.
+  WallTime plan_before{};        // Exclusive; zero: open.
+  bool late = false;             // Only those that missed their deadline.
   std::vector<RunReason> reasons = {};
   std::string text = {};  // Part of the flow's name, without case.
   std::string principal = {};

@@ -40,6 +40,8 @@ QueryPart makeRunQuery(const RunFilter& filter, RunId before) {
   where.addOneOf("u.trigger_kind", filter.triggers);
   if (filter.backfill != 0) where.add("u.backfill=?", filter.backfill);
   if (filter.parent_run != 0) where.add("u.parent_run=?", static_cast<uint64_t>(filter.parent_run));
+  if (!filter.trigger_key.empty())
+    where.add("u.trigger_key=?", std::string_view(filter.trigger_key));
   where.addTimes("u.plan_time", filter.plan_from, filter.plan_before);
   if (filter.late) where.add("u.late=1");
   where.addOneOf("u.reason", filter.reasons);

@@ -162,6 +162,11 @@ std::string whyNotFinished(const LiveRun& run) {
   return {};
 }
 
+Error wrongStatus(const LiveRun& run, std::string_view wanted) {
+  return Error::conflict("run {} of {} is {}: {}", run.record.state.id, run.record.flow,
+                         toString(run.record.state.status), wanted);
+}
+
 std::string_view stopText(RunReason why) {
   switch (why) {
     case RunReason::TaskFailed:

@@ -25,6 +25,8 @@ std::string outputNoteOf(const TaskState& state);
 std::string skipText(const FlowVersion& version, const RunProgress& progress, NodeIndex node);
 // Of a run that has not ended well, the task that says why: "task load (id 7) failed"; empty: none.
 std::string whyNotFinished(const LiveRun& run);
+// Conflict: "run 7 of f is PAUSED: WANTED".
+Error wrongStatus(const LiveRun& run, std::string_view wanted);
 // Why the tasks of a run are stopped that ends for that reason.
 std::string_view stopText(RunReason why);
 // What a node that waits still waits for: "load (success), check (done)".

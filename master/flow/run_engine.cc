@@ -294,11 +294,12 @@ void RunEngine::onNodeFree(Operation& operation, LiveTask& task) {
 void RunEngine::carry(Operation& operation, LiveRun& run, LiveTask& task, bool again) {
   const flow::TaskNode& spec = run.version->spec.tasks[task.part->node];
   if (spec.kind == "noop") return tasks_.done(operation, task, FailureReason::None, {});
-  if (spec.kind == "flow" && again) {
-    // Its run and it were changed together: a run that is gone never was.
-    const auto sub_run = flows_.sub_runs.find(task.state.id);
-    if (sub_run != flows_.sub_runs.end()) return;
-    return tasks_.done(operation, task, FailureReason::SubFlowFailed, "its run is gone");
+  const bool part = spec.kind == "flow";
+  if (part && again) {
+    if (flows_.sub_runs.contains(task.state.id)) return;
+    // Its end and that of its run are one: the run that it had before was still looked for.
+    if (task.state.status == TaskStatus::Terminating) return tasks_.stopped(operation, task);
+    return lookUpPart(operation, run, task);
   }
   flow::ParamMap upstream;
   const auto resolved = flow::resolveTask(spec, contextOf(run, spec, upstream));
@@ -308,18 +309,21 @@ void RunEngine::carry(Operation& operation, LiveRun& run, LiveTask& task, bool a
   if (!resolved.ok()) {
     return tasks_.done(operation, task, FailureReason::BadSpec, resolved.error().told());
   }
-  if (spec.kind == "flow" && !again) {
+  if (part) {
     const std::string params = paramsText(resolved->params);
     if (const Status room = takeRoom(run, task.part->node, params); !room.ok()) {
       return tasks_.failSpec(operation, task, "params: " + room.error().message());
     }
   }
   if (again && task.state.status == TaskStatus::Terminating) return tasks_.stopped(operation, task);
-  if (!again) tasks_.begin(operation, task);
+  const bool first = task.state.attempt == 0;
+  // The passes of a sub-flow are counted by whoever orders them.
+  if (!again) tasks_.begin(operation, task, !part || first);
   if (spec.kind == "event") {
     if (run.version->self_waits.contains(task.part->node)) freed_.insert(nameKey(run.record.flow));
     return events_.wait(operation, task, resolved->event, run.record.plan_time, run.version->zone);
   }
+  if (!first) return lookUpPart(operation, run, task);
   startSubFlow(operation, run, task, *resolved);
 }
 

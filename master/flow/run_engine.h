@@ -10,6 +10,7 @@
 
 #include "master/flow/event_desk.h"
 #include "master/flow/flow_state.h"
+#include "master/flow/run_rows.h"
 #include "master/state/read_worker.h"
 #include "master/task/task_engine.h"
 #include "master/term_context.h"
@@ -82,9 +83,13 @@ class RunEngine final : public RunListener {
   // Runs the marked nodes again; `ended` has the rows (read at `read_at`) of those tasks. Of a run
   // that has ended: revive() first. One that never began does so if all nodes are marked.
   // Errors: Conflict (a marked task has not ended, or its end was never proved and no force; all
-  // would be skipped again), Busy (changed since it was read).
+  // would be skipped again), Busy (changed since it was read). `go_on`: sub-flows that did not end
+  // well go on in the runs that they had; else, and behind what runs again, each begins a new one.
   Status rerun(Operation& operation, LiveRun& run, const std::vector<bool>& again,
-               const std::map<NodeIndex, TaskRecord>& ended, bool force, BootTime read_at);
+               const std::map<NodeIndex, TaskRecord>& ended, bool force, BootTime read_at,
+               bool go_on);
+  // What did not end well and all behind it; everything if none of it ever began.
+  static std::vector<bool> unwellOf(const LiveRun& run);
   // A failed task counts as a success; what was skipped behind it runs. As rerun().
   Status forceSuccess(Operation& operation, LiveRun& run, NodeIndex node,
                       const std::map<NodeIndex, TaskRecord>& ended, BootTime read_at);
@@ -154,6 +159,21 @@ class RunEngine final : public RunListener {
   void linkToParent(const LiveRun& run);  // Of a run that recovery read, if it is the task's.
   void startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,
                     const flow::TaskNode& resolved);
+  // A task that had a run before may go on in it: looked up behind the operation, by what is stored
+  // of both alone, so that the next master looks it up too.
+  struct PartLook {
+    RunId run = 0;
+    TaskId task = 0;
+    std::string flow = {};  // Key.
+    std::string key = {};   // Trigger key of the run that is looked for.
+  };
+  void lookUpPart(Operation& operation, const LiveRun& run, const LiveTask& task);
+  void readPart(const PartLook& look);
+  void onPartRead(const PartLook& look, const Result<std::optional<RunRows>>& read);
+  // Errors: Busy (changed since it was read).
+  Status goOnIn(Operation& operation, LiveRun& run, LiveTask& task,
+                const std::optional<RunRows>& rows);
+  Status goOnIn(Operation& operation, LiveRun& run, LiveTask& task, const RunRows& rows);
   // `unproven`: a process of a task of it may still be there.
   void tellParent(Operation& operation, const RunRecord& record, bool unproven);
 
@@ -205,12 +225,15 @@ class RunEngine final : public RunListener {
   // The run is terminal: its row, its place, who waits for it. It is gone afterwards.
   void finish(Operation& operation, LiveRun& run, RunStatus status);
   // The marked nodes that have ended begin a new pass (their definition may hold them), or go on in
-  // the one that a failure cut short.
-  enum class Again : uint8_t { NewPass, GoOn };
+  // the one that a failure cut short. Failed: a new pass in which sub-flows go on.
+  enum class Again : uint8_t { NewPass, Failed, GoOn };
   // With `again` what has not begun though its turn had come: what its needs say may be otherwise
   // now. The next master, who knows of a task only whether it has begun, would say the same.
   std::vector<bool> withUnbegun(const LiveRun& run, std::vector<bool> again) const;
   RunEffects recount(Operation& operation, LiveRun& run, const std::vector<bool>& again);
+  // Whether a sub-flow that runs again is to have a new run: its pass gets a number of its own.
+  static bool beginsPartAnew(const LiveRun& run, NodeIndex node, const std::vector<bool>& again,
+                             Again how);
   void runAgain(Operation& operation, LiveRun& run, const std::vector<bool>& again,
                 const std::map<NodeIndex, TaskRecord>& ended, bool force, BootTime read_at,
                 Again how);

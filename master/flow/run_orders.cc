@@ -1,5 +1,7 @@
 #include "master/flow/run_orders.h"
 
+#include <algorithm>
+
 #include "common/base/log.h"
 
 namespace baton::master {
@@ -60,14 +62,6 @@ Result<NodeIndex> namedNode(const api::RunOrder& order, const LiveRun& run) {
 
 }  // namespace
 
-struct RunOrders::Rows {
-  RunRecord run;
-  std::vector<TaskRecord> tasks;
-  Result<std::shared_ptr<const FlowVersion>> version =
-      Error(ErrorCode::Corrupt, "the version of its flow is gone");
-  BootTime read_at{};
-};
-
 RunOrders::RunOrders(TermContext& context, FlowState& flows, RunEngine& runs, TaskEngine& tasks,
                      ReadWorker& reads)
     : context_(context), flows_(flows), runs_(runs), tasks_(tasks), reads_(reads) {}
@@ -104,26 +98,14 @@ void RunOrders::orderTask(const TaskRecord& task, api::TaskCommand command, bool
 void RunOrders::read(Asked asked, int tries) {
   reads_.submit([this, asked = std::move(asked), tries](dao::Reader& reader) mutable {
     const api::RunOrder& order = asked.order;
-    auto rows = std::make_shared<Rows>();
-    rows->read_at = context_.clock.bootNow();
-    auto row = reader.run(order.id);
-    if (!row.ok()) return asked.done(row.error());
-    if (!row->has_value() && asked.task != 0) {
+    auto read = readRunRows(reader, order.id, context_.clock.bootNow(), revives(order));
+    if (!read.ok()) return asked.done(read.error());
+    if (!read->has_value() && asked.task != 0) {
       return asked.done(Error::conflict("task {} was a part of run {}, which is not kept any more",
                                         asked.task, order.id));
     }
-    if (!row->has_value()) return asked.done(Error::notFound("there is no run {}", order.id));
-    rows->run = std::move(**row);
-    if (revives(order)) {
-      auto tasks = reader.tasksOfRun(order.id);
-      if (!tasks.ok()) return asked.done(tasks.error());
-      rows->tasks = std::move(*tasks);
-      auto version = reader.flowVersion(nameKey(rows->run.flow), rows->run.version);
-      if (!version.ok()) return asked.done(version.error());
-      if (version->has_value()) {
-        rows->version = readFlowVersion(rows->run.flow, rows->run.version, (*version)->text);
-      }
-    }
+    if (!read->has_value()) return asked.done(Error::notFound("there is no run {}", order.id));
+    const auto rows = std::make_shared<const RunRows>(std::move(**read));
     const auto done = asked.done;
     const bool queued = context_.dispatcher.tryPost(
         [this, asked = std::move(asked), rows, tries] { decide(asked, *rows, tries); });
@@ -131,7 +113,7 @@ void RunOrders::read(Asked asked, int tries) {
   });
 }
 
-void RunOrders::decide(const Asked& asked, const Rows& rows, int tries) {
+void RunOrders::decide(const Asked& asked, const RunRows& rows, int tries) {
   const api::RunOrder& order = asked.order;
   if (!open_) {
     return asked.done(Error(ErrorCode::NotActive, "this master does not take commands yet"));
@@ -175,7 +157,7 @@ void RunOrders::decide(const Asked& asked, const Rows& rows, int tries) {
   context_.writer.submit(std::move(operation));
 }
 
-RunOrders::Outcome RunOrders::outcomeOf(const Asked& asked, const Rows& rows,
+RunOrders::Outcome RunOrders::outcomeOf(const Asked& asked, const RunRows& rows,
                                         const Operation& operation) const {
   Outcome out{.run = rows.run};
   if (const LiveRun* live = flows_.findRun(asked.order.id)) out.run.state = live->record.state;
@@ -210,7 +192,7 @@ Audit RunOrders::auditOf(const Asked& asked) const {
   return audit;
 }
 
-Result<LiveRun*> RunOrders::find(const api::RunOrder& order, const Rows& rows, bool& revived) {
+Result<LiveRun*> RunOrders::find(const api::RunOrder& order, const RunRows& rows, bool& revived) {
   if (LiveRun* live = flows_.findRun(order.id)) return live;
   const auto& ends = context_.live.recently_ended_runs;
   const auto end = ends.find(order.id);
@@ -237,20 +219,15 @@ Result<std::vector<bool>> RunOrders::nodesOf(const api::RunOrder& order, const L
   std::vector<NodeIndex> from;
   if (order.scope == api::RerunScope::All) return std::vector<bool>(count, true);
   if (order.scope == api::RerunScope::Failed) {
-    if (!run.progress) return std::vector<bool>(count, true);  // None of it has run.
-    std::vector<bool> again(count, false);
-    for (NodeIndex i = 0; i < count; ++i) {
-      // Skipped by choice is no failure; what hangs on a failed one is behind it, but for what a
-      // rerun of that one alone has left.
-      if (run.progress->isUnwell(i)) from.push_back(i);
-    }
-    if (from.empty() && run.record.state.status != RunStatus::Terminating) {
+    std::vector<bool> again = RunEngine::unwellOf(run);
+    const bool none = std::find(again.begin(), again.end(), true) == again.end();
+    if (none && run.record.state.status != RunStatus::Terminating) {
       return Error::conflict(
           "no task of run {} has failed: rerun with the scope all, from or one (run rerun --all, "
           "--from TASK, --task TASK) runs again what ended well",
           order.id);
     }
-    return from.empty() ? again : run.version->graph->withDescendants(from);
+    return again;
   }
   ASSIGN_OR_RETURN(const NodeIndex node, namedNode(order, run));
   from.push_back(node);
@@ -260,7 +237,7 @@ Result<std::vector<bool>> RunOrders::nodesOf(const api::RunOrder& order, const L
   return again;
 }
 
-Status RunOrders::run(Operation& operation, const api::RunOrder& order, const Rows& rows,
+Status RunOrders::run(Operation& operation, const api::RunOrder& order, const RunRows& rows,
                       LiveRun& run) {
   switch (order.command) {
     case api::RunCommand::Stop:
@@ -287,14 +264,11 @@ Status RunOrders::run(Operation& operation, const api::RunOrder& order, const Ro
     case api::RunCommand::ForceSuccess:
       break;
   }
-  std::map<NodeIndex, TaskRecord> ended;
-  for (const TaskRecord& task : rows.tasks) {
-    const auto node = run.version->find(task.name);
-    if (node && isTerminal(task.state.status)) ended.emplace(*node, task);
-  }
+  const std::map<NodeIndex, TaskRecord> ended = rows.endedOf(*run.version);
   if (order.command == api::RunCommand::Rerun) {
     ASSIGN_OR_RETURN(const std::vector<bool> again, nodesOf(order, run));
-    return runs_.rerun(operation, run, again, ended, order.force, rows.read_at);
+    return runs_.rerun(operation, run, again, ended, order.force, rows.read_at,
+                       order.scope == api::RerunScope::Failed);
   }
   ASSIGN_OR_RETURN(const NodeIndex node, namedNode(order, run));
   return runs_.forceSuccess(operation, run, node, ended, rows.read_at);

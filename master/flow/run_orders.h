@@ -6,6 +6,7 @@
 #include "master/api/flow_ports.h"
 #include "master/flow/flow_state.h"
 #include "master/flow/run_engine.h"
+#include "master/flow/run_rows.h"
 #include "master/state/audit.h"
 #include "master/state/read_worker.h"
 #include "master/term_context.h"
@@ -31,8 +32,6 @@ class RunOrders {
   void close() { open_ = false; }
 
  private:
-  // The rows of a run, read at one moment.
-  struct Rows;
   // What an order leaves: the run, and the task that was asked.
   struct Outcome {
     RunRecord run = {};
@@ -44,11 +43,11 @@ class RunOrders {
     api::Callback<Outcome> done;
   };
   void read(Asked asked, int tries);
-  void decide(const Asked& asked, const Rows& rows, int tries);
-  Outcome outcomeOf(const Asked& asked, const Rows& rows, const Operation& operation) const;
+  void decide(const Asked& asked, const RunRows& rows, int tries);
+  Outcome outcomeOf(const Asked& asked, const RunRows& rows, const Operation& operation) const;
   Audit auditOf(const Asked& asked) const;
-  Status run(Operation& operation, const api::RunOrder& order, const Rows& rows, LiveRun& run);
-  Result<LiveRun*> find(const api::RunOrder& order, const Rows& rows, bool& revived);
+  Status run(Operation& operation, const api::RunOrder& order, const RunRows& rows, LiveRun& run);
+  Result<LiveRun*> find(const api::RunOrder& order, const RunRows& rows, bool& revived);
   Result<std::vector<bool>> nodesOf(const api::RunOrder& order, const LiveRun& run) const;
 
   TermContext& context_;

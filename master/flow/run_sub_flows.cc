@@ -1,12 +1,16 @@
 // Runs that are tasks of other runs: they begin for a task, end it, are stopped with it, and form
 // trees.
+#include <algorithm>
+
 #include "common/base/log.h"
+#include "flow/definition/resolve_task.h"
 #include "master/flow/run_turn.h"
 
 namespace baton::master {
 namespace {
 
 constexpr int kSubFlowDepthMax = 10;
+constexpr Millis kPartRetry{200};  // After a look-up that failed, or was overtaken.
 
 size_t bytesOf(const flow::ParamMap& params) {
   size_t bytes = 0;
@@ -58,6 +62,115 @@ void RunEngine::startSubFlow(Operation& operation, LiveRun& run, LiveTask& task,
                   .parent_run = run.record.state.id,
                   .parent_task = id,
                   .principal = run.record.principal});
+}
+
+void RunEngine::lookUpPart(Operation& operation, const LiveRun& run, const LiveTask& task) {
+  const PartLook look{.run = run.record.state.id,
+                      .task = task.state.id,
+                      .flow = nameKey(run.version->spec.tasks[task.part->node].flow),
+                      .key = subRunKey(task.state)};
+  operation.then([this, look] { readPart(look); });
+}
+
+void RunEngine::readPart(const PartLook& look) {
+  reads_.submit([this, look](dao::Reader& reader) {
+    const auto read = [&]() -> Result<std::optional<RunRows>> {
+      const BootTime now = context_.clock.bootNow();
+      ASSIGN_OR_RETURN(const auto found, reader.runs({.flow = look.flow,
+                                                      .triggers = {RunTrigger::SubFlow},
+                                                      .trigger_key = look.key},
+                                                     0, 1));
+      if (found.items.empty()) return std::optional<RunRows>();
+      return readRunRows(reader, found.items.front().state.id, now, true);
+    };
+    context_.dispatcher.post([this, look, rows = read()] { onPartRead(look, rows); });
+  });
+}
+
+void RunEngine::onPartRead(const PartLook& look, const Result<std::optional<RunRows>>& read) {
+  LiveRun* run = flows_.findRun(look.run);
+  LiveTask* task = context_.live.findTask(look.task);
+  const bool waits = run != nullptr && task != nullptr &&
+                     task->state.status == TaskStatus::Running &&
+                     subRunKey(task->state) == look.key && !flows_.sub_runs.contains(look.task);
+  if (!waits || !open_) return;  // Ended by hand meanwhile.
+  Operation operation;
+  Status done;
+  {
+    const Turn turn(*this, operation);
+    done = read.ok() ? goOnIn(operation, *run, *task, *read) : Status(read.error());
+  }
+  context_.writer.submit(std::move(operation));
+  if (done.ok()) return;
+  logWarn("sub_run_not_looked_up", field("task", look.task),
+          field("error", done.error().message()));
+  context_.dispatcher.callAt(context_.clock.bootNow() + kPartRetry,
+                             [this, look] { readPart(look); });
+}
+
+Status RunEngine::goOnIn(Operation& operation, LiveRun& run, LiveTask& task,
+                         const std::optional<RunRows>& rows) {
+  if (rows) {
+    const Status gone_on = goOnIn(operation, run, task, *rows);
+    if (gone_on.ok() || gone_on.error().code() == ErrorCode::Busy) return gone_on;
+    if (gone_on.error().code() != ErrorCode::NotFound) {
+      tasks_.done(operation, task, FailureReason::SubFlowFailed, gone_on.error().message());
+      return {};
+    }
+    tasks_.countPass(operation, task);  // Nothing of that run is left to be done.
+  }
+  flow::ParamMap upstream;
+  const flow::TaskNode& spec = run.version->spec.tasks[task.part->node];
+  const auto resolved = flow::resolveTask(spec, contextOf(run, spec, upstream));
+  if (!resolved.ok()) {
+    tasks_.done(operation, task, FailureReason::BadSpec, resolved.error().told());
+    return {};
+  }
+  startSubFlow(operation, run, task, *resolved);
+  return {};
+}
+
+Status RunEngine::goOnIn(Operation& operation, LiveRun& run, LiveTask& task, const RunRows& rows) {
+  const RunRecord& record = rows.run;
+  const RunId id = record.state.id;
+  if (flows_.findRun(id) != nullptr) {  // Somebody runs it again: its end is that of the task.
+    flows_.sub_runs[task.state.id] = id;
+    return {};
+  }
+  const auto& ends = context_.live.recently_ended_runs;
+  const auto end = ends.find(id);
+  const bool stale = end != ends.end() && end->second.mayBeMissingIn(rows.read_at);
+  if (stale || !isTerminal(record.state.status)) {
+    return Error::make(ErrorCode::Busy, "run {} changed while it was read", id);
+  }
+  if (record.state.status == RunStatus::Finished) {  // Somebody has mended it.
+    tasks_.done(operation, task, FailureReason::None, {});
+    return {};
+  }
+  const LiveFlow* flow = flows_.findFlow(nameKey(record.flow));
+  if (flow == nullptr || flow->record.deleted) {
+    return Error::conflict("there is no flow {}", record.flow);
+  }
+  if (!rows.version.ok()) return rows.version.error();
+  const std::string no_room = whyNoRoomInTree(run, (*rows.version)->spec, record.params.size());
+  if (!no_room.empty()) return Error::conflict("{}", no_room);
+  ASSIGN_OR_RETURN(LiveRun * part, revive(record, *rows.version, rows.tasks));
+  part->record.state.priority = task.state.priority;
+  const std::vector<bool> again = unwellOf(*part);
+  if (std::find(again.begin(), again.end(), true) == again.end()) {
+    drop(id);
+    return Error::notFound("nothing of run {} ended otherwise than well", id);
+  }
+  enterTree(*part);
+  flows_.sub_runs[task.state.id] = id;
+  // Whoever ordered the task to run again answered for what may still run of it.
+  const Status reran =
+      rerun(operation, *part, again, rows.endedOf(*part->version), true, rows.read_at, true);
+  if (reran.ok()) return {};
+  flows_.sub_runs.erase(task.state.id);
+  leaveTree(*part);
+  drop(id);
+  return reran;
 }
 
 void RunEngine::linkToParent(const LiveRun& run) {

@@ -116,7 +116,9 @@ class TaskEngine {
   // will wait.
   void holdBack(Operation& operation, LiveTask& task);
   // A kind without a runner is under way from now on.
-  void begin(Operation& operation, LiveTask& task);
+  // `counts`: it is an attempt more, as with countPass.
+  void begin(Operation& operation, LiveTask& task, bool counts = true);
+  void countPass(Operation& operation, LiveTask& task);
   // The end of one: well, or for a reason. The task is gone afterwards.
   void done(Operation& operation, LiveTask& task, FailureReason reason, const std::string& text,
             const std::map<std::string, std::string>& outputs = {});

@@ -80,10 +80,15 @@ void TaskEngine::keepGate(Operation& operation, LiveTask& task) {
   }
 }
 
-void TaskEngine::begin(Operation& operation, LiveTask& task) {
-  ++task.state.attempt;
+void TaskEngine::begin(Operation& operation, LiveTask& task, bool counts) {
+  task.state.attempt += counts ? 1 : 0;
   task.state.started_at = std::max(context_.clock.wallNow(), task.created_at);
   move(operation, task, TaskEvent::Begin);
+}
+
+void TaskEngine::countPass(Operation& operation, LiveTask& task) {
+  ++task.state.attempt;
+  store(operation, task);
 }
 
 void TaskEngine::done(Operation& operation, LiveTask& task, FailureReason reason,

@@ -362,6 +362,7 @@ class FakeFlowReader : public dao::Reader {
            isOneOf(filter.statuses, run.state.status) && isOneOf(filter.triggers, run.trigger) &&
            (filter.backfill == 0 || filter.backfill == run.backfill) &&
            (filter.parent_run == 0 || filter.parent_run == run.parent_run) &&
+           (filter.trigger_key.empty() || filter.trigger_key == run.trigger_key) &&
            within(run.plan_time, filter.plan_from, filter.plan_before) &&
            (!filter.late || run.state.late) && isOneOf(filter.reasons, run.state.reason) &&
            nameKey(run.flow).find(nameKey(filter.text)) != std::string::npos &&

@@ -156,6 +156,8 @@ TEST_P(DaoContract, RunsAreFilteredByEveryMember) {
   expect({.triggers = {RunTrigger::Schedule, RunTrigger::SubFlow}}, {5, 2});
   expect({.backfill = 9}, {6});
   expect({.parent_run = 2}, {5});
+  expect({.flow = "nightly", .triggers = {RunTrigger::SubFlow}, .trigger_key = "5"}, {5});
+  expect({.trigger_key = "55"}, {});
   expect({.plan_from = at(103)}, {6, 5, 4, 3});
   expect({.plan_from = at(103), .plan_before = at(105)}, {4, 3});
   expect({.late = true}, {3});

@@ -265,7 +265,8 @@ TEST_F(RunOrdersTest, AnOlderSubRunThatRunsAgainTakesNothingFromTheNewer) {
     const RunId older = rig_->flows.sub_runs.at(node(outer, "s").state.id);
     work({"i"});
     ASSERT_EQ(runStatus(outer), P::Failed);
-    ASSERT_TRUE(orderRun({.id = outer, .command = RunCommand::Rerun}).ok());
+    ASSERT_TRUE(
+        orderRun({.id = outer, .command = RunCommand::Rerun, .scope = RerunScope::All}).ok());
     const auto again = orderRun({.id = older,
                                  .command = RunCommand::Rerun,
                                  .scope = refused ? RerunScope::One : RerunScope::All,
