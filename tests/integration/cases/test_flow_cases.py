@@ -208,6 +208,23 @@ class FlowCases(FlowCalls, SharedCase):
         self.assertEqual(len(self.system.rest.attempts(before["id"])), 1)
         self.assertEqual(self.output_of(run, "a"), "once\n")
 
+    def test_bug_157_nor_what_succeeded_in_a_sub_flow(self):
+        mended, part = self.system.file(self.name), f"{self.name}-part"
+        self.apply({"flow": part, "tasks": {
+            "a": self.node(), "b": self.node(f"[ -e {mended} ] || exit 1", needs=["a"])}})
+        self.apply({"flow": self.name, "tasks": {
+            "s": {"flow": part}, "z": self.node(needs=["s"])}})
+        run = self.trigger(self.name)
+        self.assertEqual(self.wait_run(run)["status"], "FAILED")
+        within = self.tasks_of(run)["s"]["sub_run"]
+        open(mended, "w").close()
+        code, _, err = self.verb("run", "rerun", run)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.wait_run(run, "FINISHED")["reruns"], 1)
+        self.assertEqual(self.tasks_of(run)["s"]["sub_run"], within)
+        self.assertEqual(self.started(within), ["a", "b", "b"])
+        self.assertEqual(self.started(run), ["z"])
+
     def test_orders_of_a_task_are_those_of_its_run(self):
         # Past its run, a kind without a runner would take one for ever, and nothing behind a forced
         # success would go on.
