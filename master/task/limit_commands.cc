@@ -68,6 +68,21 @@ Status LimitCommands::check(const LimitRecord& row) {
   return DispatchWindow::parse(row.window, row.time_zone).status();
 }
 
+Status LimitCommands::checkHost(const api::LimitChange& change) const {
+  const std::string& name = change.record.name;
+  if (change.record.kind != LimitKind::Host || change.what == What::Remove) return {};
+  const auto worker = live_.workers.find(name);
+  if (worker == live_.workers.end() || worker->second.host.empty()) return {};
+  const bool is_host = std::any_of(live_.workers.begin(), live_.workers.end(),
+                                   [&](const auto& at) { return at.second.host == name; });
+  if (is_host) return {};
+  return Error(ErrorCode::InvalidArgument,
+               fmt::format("is {}, the id of a worker; a limit holds for all workers of a host "
+                           "together, expected its name: {}",
+                           truncateUtf8(name, 80), worker->second.host),
+               "name");
+}
+
 void LimitCommands::adopt(const LimitRecord& row) { apply(row.kind, row.name, row); }
 
 void LimitCommands::open() {
@@ -118,6 +133,7 @@ void LimitCommands::change(const api::LimitChange& change, api::Callback<api::Li
     return done(accepts.error());
   }
   const LimitKind kind = change.record.kind;
+  if (const Status holds = checkHost(change); !holds.ok()) return done(holds.error());
   std::optional<LimitRecord> row = rowOf(kind, change.record.name);
   // One row for a flow, whatever the spelling.
   const std::string name = row ? row->name : change.record.name;

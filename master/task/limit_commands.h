@@ -42,6 +42,8 @@ class LimitCommands {
 
  private:
   static Status check(const LimitRecord& row);
+  // A limit for the id of a worker would limit nothing.
+  Status checkHost(const api::LimitChange& change) const;
   std::optional<LimitRecord> rowOf(LimitKind kind, const std::string& name);
   // Puts a row, or its absence, into effect.
   void apply(LimitKind kind, const std::string& name, const std::optional<LimitRecord>& row);

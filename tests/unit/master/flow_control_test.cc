@@ -268,6 +268,22 @@ TEST_F(FlowControlTest, AWeightAboveTheLimitIsRefusedOrShownAsNeverRunning) {
   EXPECT_TRUE(runs(heavy));
 }
 
+// A worker's id in place of the name of its host would limit nothing, in silence.
+TEST_F(FlowControlTest, ALimitForAWorkersIdIsRefused) {
+  wait("w:0");
+  rig_->live.setHost(rig_->live.workers.at("w"), "vm");
+  const auto refused = change(What::Replace, {.kind = LimitKind::Host, .name = "w", .max = 1});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().field(), "name");
+  EXPECT_EQ(refused.error().message(),
+            "is w, the id of a worker; a limit holds for all workers of a host together, expected "
+            "its name: vm");
+  EXPECT_EQ(change(What::Remove, {.kind = LimitKind::Host, .name = "w"}).error().code(),
+            ErrorCode::NotFound);
+  limit(LimitKind::Host, "vm", 1);
+  limit(LimitKind::Host, "not-here-yet", 1);
+}
+
 TEST_F(FlowControlTest, UsersAndHostsHaveLimitsToo) {
   // Aim: each names itself, and a host at its limit leaves its idle runners alone.
   limit(LimitKind::User, "p", 1);
