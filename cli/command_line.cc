@@ -44,12 +44,19 @@ void addSharedOptions(CLI::App& app, CommandTree& tree) {
       ->group("Options of all client verbs");
 }
 
-// Everything behind the first "--" is the task's and not ours to read.
+// Everything behind the first "--" is the task's, or no option whatever it looks like.
 std::vector<std::string> splitAtDashes(const std::vector<std::string>& arguments,
                                        CommandTree& tree) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes != arguments.end()) tree.behind_dashes.assign(dashes + 1, arguments.end());
   return {arguments.begin(), dashes};
+}
+
+// Whether something stands beside the options of the verb: a file, a name.
+bool takesWords(const CLI::App& verb) {
+  const auto all = verb.get_options();
+  return std::any_of(all.begin(), all.end(),
+                     [](const CLI::Option* option) { return option->get_positional(); });
 }
 
 // All commands with what their parsing fills in.
@@ -121,12 +128,19 @@ int run(const std::vector<std::string>& arguments, const Programs& programs,
     return kExitUsage;
   };
   const std::vector<std::string> words = splitAtDashes(arguments, tree);
-  if (const auto wrong = wrongVerb(app, words)) {
+  const CLI::App* verb = &app;
+  if (const auto wrong = wrongVerb(app, words, &verb)) {
     surroundings.err << "baton: " << printable(*wrong) << "\n";
     return kExitUsage;
   }
+  std::vector<std::string> read = words;
+  if (!tree.behind_dashes.empty() && !tree.usage_tails.contains(verb) && takesWords(*verb)) {
+    read.push_back("--");
+    read.insert(read.end(), tree.behind_dashes.begin(), tree.behind_dashes.end());
+    tree.behind_dashes.clear();
+  }
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // As the parser takes them.
+    app.parse(std::vector<std::string>(read.rbegin(), read.rend()));  // As the parser takes them.
   } catch (const CLI::Success& asked) {
     app.exit(asked, surroundings.out, surroundings.err);
     return kExitOk;

@@ -1,7 +1,6 @@
 #include "cli/flow_verbs.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 
 #include "cli/exit_code.h"
@@ -65,7 +64,17 @@ std::string circleText(const std::vector<flow::FlowSpec>& flows) {
 
 Result<std::string> readDefinition(Surroundings& surroundings, const std::string& file) {
   if (file != "-") return conf::readConfigFile(file);
-  return std::string(std::istreambuf_iterator<char>(surroundings.in), {});
+  std::string text;
+  char buffer[16 * 1024];
+  while (surroundings.in.read(buffer, sizeof buffer) || surroundings.in.gcount() > 0) {
+    text.append(buffer, static_cast<size_t>(surroundings.in.gcount()));
+    if (text.size() > conf::kConfigFileBytesMax) {
+      return Error::invalidArgument("{}: is over {} bytes", shownFile(file),
+                                    conf::kConfigFileBytesMax);
+    }
+  }
+  if (surroundings.in.bad()) return Error::invalidArgument("{}: can't be read", shownFile(file));
+  return text;
 }
 
 std::string shownFile(const std::string& file) { return file == "-" ? "standard input" : file; }

@@ -18,7 +18,8 @@ struct FlowFileOptions {
 inline constexpr int kExitDiffers = 1;
 inline constexpr int kExitDiffFailed = 255;
 
-// The text of a definition; "-" is standard input. Errors: as conf::readConfigFile.
+// The text of a definition; "-" is standard input, 1 MB of it as of a file. Errors: as
+// conf::readConfigFile.
 Result<std::string> readDefinition(Surroundings& surroundings, const std::string& file);
 // The file as people read it.
 std::string shownFile(const std::string& file);

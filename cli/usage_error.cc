@@ -78,7 +78,8 @@ std::string between(const std::string& text, std::string_view lead, std::string_
 
 }  // namespace
 
-std::optional<std::string> wrongVerb(const CLI::App& app, const std::vector<std::string>& words) {
+std::optional<std::string> wrongVerb(const CLI::App& app, const std::vector<std::string>& words,
+                                     const CLI::App** verb) {
   const CLI::App* at = &app;
   for (size_t i = 0; i < words.size() && !isVerb(*at); ++i) {
     const std::string& word = words[i];
@@ -97,6 +98,7 @@ std::optional<std::string> wrongVerb(const CLI::App& app, const std::vector<std:
     }
     at = sub;
   }
+  *verb = at;
   if (isVerb(*at)) return {};
   return at == &app
              ? fmt::format("a command is missing; commands: {}", fmt::join(namesBelow(app), ", "))
@@ -112,7 +114,8 @@ const CLI::App& namedApp(const CLI::App& app) {
 std::string refusalText(const CLI::App& app, const CLI::ParseError& wrong) {
   const CLI::App& verb = namedApp(app);
   // An option that is not known explains whatever else is wrong.
-  const std::vector<std::string> left = app.remaining(true);
+  std::vector<std::string> left = app.remaining(true);
+  std::erase(left, "--");
   const auto option = std::find_if(left.begin(), left.end(), looksLikeOption);
   if (option != left.end()) return unknownOption(verb, *option);
   const std::string text = wrong.what();

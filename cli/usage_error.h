@@ -9,8 +9,9 @@
 namespace baton::cli {
 
 // A word that stands where a command or verb is expected and is none, or none where one is needed;
-// nothing: the line names a verb, or asks for help.
-std::optional<std::string> wrongVerb(const CLI::App& app, const std::vector<std::string>& words);
+// nothing: the line names a verb, which `verb` gets, or asks for help (then it keeps what it has).
+std::optional<std::string> wrongVerb(const CLI::App& app, const std::vector<std::string>& words,
+                                     const CLI::App** verb);
 
 // The verb (or noun, or program) that the words came to. After the parsing.
 const CLI::App& namedApp(const CLI::App& app);

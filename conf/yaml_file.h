@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/yaml/yaml_document.h"
 
 namespace baton::conf {
 
@@ -43,6 +44,8 @@ struct ConfigIssue {
 // returned.
 std::vector<RawEntry> readYamlText(const std::string& file, std::string_view text,
                                    std::vector<ConfigIssue>& issues);
+
+inline constexpr size_t kConfigFileBytesMax = YamlLimits().bytes_max;
 
 // Errors: NotFound, InvalidArgument (no regular file, over 1 MB), PermissionDenied.
 Result<std::string> readConfigFile(const std::string& path);

@@ -77,6 +77,9 @@ TEST_F(FlowVerbsTest, ValidateNeedsAFile) {
   EXPECT_EQ(cluster_.run({"flow", "validate", folder_.path()}), kExitUsage);
   EXPECT_NE(cluster_.err.str().find("is no regular file"), std::string::npos);
   EXPECT_EQ(cluster_.run({"flow", "validate", "-", "-o", "xml"}, kWell), kExitUsage);
+  // Whatever a pipe gives is not kept for ever.
+  EXPECT_EQ(cluster_.run({"flow", "validate", "-"}, std::string(2'000'000, '#')), kExitUsage);
+  EXPECT_EQ(cluster_.err.str(), "baton: standard input: is over 1048576 bytes\n");
 }
 
 // Parameters of the project are known by name alone where no master is asked.

@@ -163,7 +163,9 @@ TEST(UsageTest, WhatIsWrongIsNamed) {
       {{"task", "list", "--group", ""}, "--group: is empty; give it a value, or leave it out"},
       {{"task", "list", "--flow="}, "--flow: needs a value"},
       {{"task", "list", "--flow=", "5"}, "--flow: is empty"},
-      {{"task", "get", "1", "--", "x"}, "baton task get has no use for what stands behind --"},
+      {{"cluster", "status", "--", "x"},
+       "baton cluster status has no use for what stands behind --"},
+      {{"task", "get", "--", "-x", "y"}, "\"y\" is one word more than baton task get takes"},
   };
   for (const auto& [words, said] : mistakes) {
     EXPECT_EQ(cluster.run(words), kExitUsage) << joined(words);
@@ -185,6 +187,14 @@ TEST(UsageTest, NamesMayBeWordsOfTheCommandLine) {
   EXPECT_EQ(cluster.run({"--no-header", "flow", "-ojson", "get", "--patience=1s", "list"}), 0)
       << cluster.err.str();
   EXPECT_EQ(cluster.out.str(), "{\n  \"name\": \"list\"\n}\n");
+}
+
+// Behind "--" nothing is an option, whatever it looks like.
+TEST(UsageTest, WordsBehindDashesAreNoOptions) {
+  FakeCluster cluster;
+  cluster.on("GET /api/v1/flows/-x", R"({"name":"-x"})");
+  EXPECT_EQ(cluster.run({"flow", "get", "-o", "json", "--", "-x"}), 0) << cluster.err.str();
+  EXPECT_EQ(cluster.out.str(), "{\n  \"name\": \"-x\"\n}\n");
 }
 
 // An error about a field must read "FIELD: what is wrong", once, whoever found it.
