@@ -62,6 +62,10 @@ QueryPart makeFlowQuery(const FlowFilter& filter, std::string_view after, bool w
   return query;
 }
 
+// Names may be used again: what a deleted flow missed is none of the one that is made anew.
+constexpr std::string_view kMissedByThisFlow =
+    "NOT EXISTS (SELECT 1 FROM flow f WHERE f.flow_key=m.flow_key AND f.created_at>m.recorded_at)";
+
 QueryPart makeMissedQuery(const MissedFilter& filter, WallTime before,
                           std::string_view before_key) {
   QueryPart query{.sql = " FROM missed m", .values = {}};
@@ -79,6 +83,7 @@ QueryPart makeMissedQuery(const MissedFilter& filter, WallTime before,
   where.addTimes("m.plan_time", filter.plan_from, filter.plan_before);
   where.addPart("m.flow_key", query.keep(nameKey(filter.text)));
   where.addOneOf("m.reason", filter.reasons);
+  where.add(kMissedByThisFlow);
   return query;
 }
 
@@ -327,12 +332,13 @@ Result<WallTime> SqlReader::lastSuccess(std::string_view key, WallTime before) {
 Result<std::optional<MissedRecord>> SqlReader::missedInstant(std::string_view key,
                                                              WallTime plan_time) {
   std::optional<MissedRecord> found;
-  RETURN_IF_ERROR(collect(
-      fmt::format("SELECT {} FROM missed m WHERE m.flow_key=? AND m.plan_time=?", kMissedColumns),
-      {key, toMicros(plan_time)}, [&](SqlRow& row) -> Status {
-        found = readMissed(row);
-        return {};
-      }));
+  RETURN_IF_ERROR(
+      collect(fmt::format("SELECT {} FROM missed m WHERE m.flow_key=? AND m.plan_time=? AND {}",
+                          kMissedColumns, kMissedByThisFlow),
+              {key, toMicros(plan_time)}, [&](SqlRow& row) -> Status {
+                found = readMissed(row);
+                return {};
+              }));
   return found;
 }
 

@@ -187,6 +187,7 @@ class FakeFlowReader : public dao::Reader {
       for (auto it = tables.missed.rbegin(); it != tables.missed.rend(); ++it) {
         const auto& [plan_time, flow_key] = it->first;
         if (!matches(filter, flow_key, it->second)) continue;
+        if (!isOfThisFlow(tables, flow_key, it->second)) continue;
         const bool behind =
             plan_time < before || (key.empty() && plan_time == before && flow_key < before_key);
         if (before == WallTime{} || behind) put(page, MissedRecord(it->second), limit);
@@ -215,7 +216,9 @@ class FakeFlowReader : public dao::Reader {
     std::optional<MissedRecord> found;
     RETURN_IF_ERROR(look([&](const FakeFlowTables& tables, const Tasks&) {
       const auto it = tables.missed.find({plan_time, std::string(key)});
-      if (it != tables.missed.end()) found = it->second;
+      if (it != tables.missed.end() && isOfThisFlow(tables, it->first.second, it->second)) {
+        found = it->second;
+      }
     }));
     return found;
   }
@@ -372,6 +375,11 @@ class FakeFlowReader : public dao::Reader {
   static bool matches(const dao::FlowFilter& filter, const FlowRecord& flow) {
     return !flow.deleted && (!filter.online || *filter.online == flow.online) &&
            flow.key().find(nameKey(filter.text)) != std::string::npos;
+  }
+  static bool isOfThisFlow(const FakeFlowTables& tables, const std::string& key,
+                           const MissedRecord& missed) {
+    const auto flow = tables.flows.find(key);
+    return flow == tables.flows.end() || flow->second.created_at <= missed.recorded_at;
   }
   static bool matches(const dao::MissedFilter& filter, const std::string& key,
                       const MissedRecord& missed) {

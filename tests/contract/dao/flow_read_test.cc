@@ -315,6 +315,18 @@ TEST_P(DaoContract, MissedInstantsArePagedNewestFirst) {
   EXPECT_TRUE(page->more);
   EXPECT_EQ(rows(reader_->missed({.flow = "b"}, at(200), "b", 2)), (Texts{"b100"}));
   EXPECT_TRUE(rows(reader_->missed({.flow = "x"}, {}, "", 2)).empty());
+
+  // A flow that was made after them is another one.
+  FlowRecord younger = sampleFlow("B");
+  younger.created_at = sampleMissed("b", 300).recorded_at + Micros(1);
+  FlowRecord same = sampleFlow("a");
+  same.created_at = sampleMissed("A", 300).recorded_at;
+  commitRows(*begin(), {.flows = {younger, same}});
+  EXPECT_TRUE(rows(reader_->missed({.flow = "b"}, {}, "", 2)).empty());
+  EXPECT_EQ(rows(reader_->missed({.flow = "a"}, {}, "", 9)), (Texts{"A400", "A300"}));
+  EXPECT_EQ(*reader_->countMissed({}), 3u);
+  EXPECT_FALSE(reader_->missedInstant("b", at(300))->has_value());
+  EXPECT_TRUE(reader_->missedInstant("a", at(300))->has_value());
 }
 
 TEST_P(DaoContract, EventsArePagedByIdAndFoundByTime) {
