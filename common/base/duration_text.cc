@@ -22,6 +22,7 @@ Result<Millis> parseDuration(std::string_view text) {
                                   text.substr(0, 40));
   };
   int64_t total = 0;
+  unsigned named = 0;  // Units, a bit each: one that stands twice is a slip.
   std::string_view rest = text;
   if (rest.empty()) return wrong();
   while (!rest.empty()) {
@@ -31,8 +32,11 @@ Result<Millis> parseDuration(std::string_view text) {
     rest.remove_prefix(static_cast<size_t>(end - rest.data()));
     const std::string_view name = rest.substr(0, rest.find_first_not_of("dhms"));
     int64_t unit_ms = 0;
-    for (const Unit& unit : kUnits) {
-      if (unit.name == name) unit_ms = unit.ms;
+    for (size_t i = 0; i < kUnits.size(); ++i) {
+      if (kUnits[i].name != name) continue;
+      if ((named & 1U << i) != 0) return wrong();
+      named |= 1U << i;
+      unit_ms = kUnits[i].ms;
     }
     if (unit_ms == 0 || count > kLongestMs / unit_ms) return wrong();
     total += count * unit_ms;
