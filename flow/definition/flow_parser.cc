@@ -140,6 +140,16 @@ void readFlow(Reading& reading, const YamlNode& root) {
 
 }  // namespace
 
+bool refusePlaceholder(MapReader& reader, std::string_view key, std::string_view text) {
+  const auto parts = parsePlaceholders(text);
+  if (parts.ok() && isLiteral(*parts)) return false;
+  reader.refuseKey(key,
+                   fmt::format("is \"{}\": no placeholders are read here, and it would be taken "
+                               "as it stands",
+                               truncateUtf8(text, 60)));
+  return true;
+}
+
 void Reading::keepText(size_t task, YamlMark mark, const std::string& path, std::string_view text) {
   auto parts = parsePlaceholders(text);
   if (!parts.ok()) {
@@ -226,7 +236,9 @@ void readCallback(Reading& reading, const YamlNode& node, const std::string& pat
   MapReader reader(node, path, reading.issues);
   callback.on = {"failed", "finished"};
   if (reader.text("url", callback.url, kUrlCharsMax)) {
-    if (!isWebAddress(callback.url)) {
+    if (refusePlaceholder(reader, "url", callback.url)) {
+      // Told.
+    } else if (!isWebAddress(callback.url)) {
       reader.wrong(*reader.take("url"), "an http:// address");
     } else if (const std::string fault = webAddressFault(callback.url); !fault.empty()) {
       reader.refuseKey("url", fault);

@@ -50,6 +50,8 @@ struct Reading {
   void keepText(size_t task, YamlMark mark, const std::string& path, std::string_view text);
 };
 
+// Refuses the key if its text has a placeholder, where none is resolved. Returns whether it does.
+bool refusePlaceholder(MapReader& reader, std::string_view key, std::string_view text);
 void readSchedule(Reading& reading, const YamlEntry& entry);
 // `by`: the task that waits; empty: the flow's trigger.
 void readEventSource(Reading& reading, MapReader& reader, const std::string& by,

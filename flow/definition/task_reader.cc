@@ -149,6 +149,9 @@ class TaskReader {
         reader_.wrong(*reader_.take("script"), "the lines to run");
       }
       reader_.texts("interpreter", node_.interpreter, kInterpreterArgsMax);
+      for (const std::string& part : node_.interpreter) {
+        if (refusePlaceholder(reader_, "interpreter", part)) break;
+      }
     } else if (node_.kind == "http") {
       readHttp();
     } else if (node_.kind == "flow") {
