@@ -378,6 +378,8 @@ void RunEngine::take(Operation& operation, NodeEnd& end) {
       at.status = RunStatus::Terminating;
       at.reason = RunReason::TaskFailed;
       operation.store(at, run->record.flow);
+      // What this end would have let go begins no more than what waits.
+      apply(operation, *run, run->progress->leaveOut(effects.ready));
       endTasks(operation, *run);
     }
     apply(operation, *run, effects);

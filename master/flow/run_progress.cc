@@ -193,6 +193,19 @@ RunEffects RunProgress::stopRest() {
   return effects;
 }
 
+RunEffects RunProgress::leaveOut(const std::vector<NodeIndex>& unbegun) {
+  stopping_ = true;
+  RunEffects effects;
+  for (const NodeIndex node : unbegun) {
+    if (nodes_[node].state != NodeState::Ready) continue;
+    finish(node, NodeState::Skipped, SkipReason::RunStopping);
+    effects.skipped.push_back(node);
+  }
+  RunEffects behind = settle(effects.skipped);
+  effects.skipped.insert(effects.skipped.end(), behind.skipped.begin(), behind.skipped.end());
+  return effects;
+}
+
 RunEffects RunProgress::rerun(const std::vector<bool>& again) {
   CHECK(again.size() == nodes_.size());
   stopping_ = false;

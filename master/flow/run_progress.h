@@ -67,6 +67,9 @@ class RunProgress {
   // Nothing more starts: what waits is skipped. Nodes that are ready have to end by themselves or
   // be ended.
   RunEffects stopRest();
+  // Before stopRest(): of the nodes that are ready these were never let go, and are skipped as
+  // well.
+  RunEffects leaveOut(const std::vector<NodeIndex>& unbegun);
   // Marks nodes (of FlowGraph::withDescendants or a choice of one's own) as never having run, and
   // counts anew. What is ready then and was not before is in the effects.
   RunEffects rerun(const std::vector<bool>& again);

@@ -113,6 +113,27 @@ tasks:
   EXPECT_EQ(runStatus(run), P::Failed);
 }
 
+// The end that stops a run begins nothing: what was to follow a failure is left out as all else.
+TEST_F(RunEngineTest, OnFailureStopLeavesOutWhatTheFailureWouldBegin) {
+  define(R"(
+flow: f
+on_failure: stop
+tasks:
+  a: {command: [x]}
+  mend: {command: [x], needs: {a: failure}}
+  tell: {noop: true, needs: {a: failure}}
+  behind: {command: [x], needs: [mend]}
+)");
+  const RunId run = trigger("f").state.id;
+  ASSERT_EQ(next(), "a");
+  EXPECT_EQ(end(RunnerStatus::Failed), "");
+  for (const char* name : {"mend", "tell", "behind"}) {
+    EXPECT_EQ(nodeStatus(run, name), S::Skipped) << name;
+    EXPECT_EQ(nodeReason(run, name), F::RunStopping) << name;
+  }
+  EXPECT_EQ(runStatus(run), P::Failed);
+}
+
 TEST_F(RunEngineTest, ConditionsAndParametersSeeOutputs) {
   define(R"(
 flow: f
