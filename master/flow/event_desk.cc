@@ -182,6 +182,20 @@ void EventDesk::lookAgain(Kind kind, const std::string& source, const std::strin
   }
 }
 
+void EventDesk::lookAgain(const std::string& flow_key, WallTime at) {
+  for (const Kind kind : {Kind::Run, Kind::Task}) {
+    EventSubject first;
+    first.kind = kind;
+    first.source = flow_key;
+    first.range = {WallTime::min(), WallTime::min()};
+    for (auto it = watches_.lower_bound(first); it != watches_.end(); ++it) {
+      const EventSubject& subject = it->first;
+      if (subject.kind != kind || subject.source != flow_key) break;
+      if (subject.range.contains(at)) lookUp(subject);
+    }
+  }
+}
+
 void EventDesk::tellWaits(Operation& operation, Kind kind, const std::string& source,
                           const std::string& detail, WallTime at) {
   operation.then([this, flag = awaited_[source].flag, kind, source, detail, at] {
@@ -192,6 +206,14 @@ void EventDesk::tellWaits(Operation& operation, Kind kind, const std::string& so
 }
 
 // ------------------------------------------------------------------------------ what happened
+
+void EventDesk::onRunMoved(Operation& operation, const RunRecord& run) {
+  const std::string key = nameKey(run.flow);
+  operation.then([this, flag = awaited_[key].flag, key, at = run.plan_time] {
+    if (!flag->load()) return;
+    context_.dispatcher.post([this, key, at] { lookAgain(key, at); });
+  });
+}
 
 void EventDesk::onRunEnded(Operation& operation, const LiveRun& run) {
   const RunRecord& record = run.record;

@@ -58,6 +58,8 @@ class EventDesk {
   }
 
   // --- what happened -----------------------------------------------------------------------
+  // A run was made, has begun, or is to run again: what waits for its end tells how it stands.
+  void onRunMoved(Operation& operation, const RunRecord& run);
   // A run, or a task of a run, has become terminal.
   void onRunEnded(Operation& operation, const LiveRun& run);
   void onNodeEnded(Operation& operation, const LiveRun& run, const NodeEnd& end);
@@ -117,6 +119,8 @@ class EventDesk {
   void retryLater(const EventSubject& subject);
   // Looks again at what waits for this, of that time.
   void lookAgain(Kind kind, const std::string& source, const std::string& detail, WallTime at);
+  // The same for a flow and all of its tasks.
+  void lookAgain(const std::string& flow_key, WallTime at);
   // The same behind the operation.
   void tellWaits(Operation& operation, Kind kind, const std::string& source,
                  const std::string& detail, WallTime at);

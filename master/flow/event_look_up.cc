@@ -1,5 +1,7 @@
 #include "master/flow/event_look_up.h"
 
+#include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "common/base/json.h"
@@ -41,6 +43,40 @@ Result<std::vector<SourceState>> taskStates(dao::Reader& reader, const EventSubj
   return states;
 }
 
+// A run that was skipped for another beside it never began, and says nothing of the state.
+bool saysNothing(const RunRecord& run) {
+  const RunReason why = run.state.reason;
+  return run.state.status == RunStatus::Skipped &&
+         (why == RunReason::OverlapSkip || why == RunReason::QueueFull ||
+          why == RunReason::OverlapCancel);
+}
+
+// The runs of a window that count, in the order of plan times and numbers: all that say something,
+// and the newest of each plan time that has no other.
+Result<std::vector<RunRecord>> readAll(dao::Reader& reader, const EventSubject& subject) {
+  ASSIGN_OR_RETURN(
+      std::vector<RunRecord> runs,
+      reader.runsPlanned(subject.source, subject.range.from, subject.range.before, kWindowRowsMax));
+  std::set<WallTime> said;
+  for (const RunRecord& run : runs) {
+    if (!saysNothing(run)) said.insert(run.plan_time);
+  }
+  std::erase_if(
+      runs, [&](const RunRecord& run) { return saysNothing(run) && said.contains(run.plan_time); });
+  return runs;
+}
+
+// The newest that counts; none if there is none.
+Result<std::vector<RunRecord>> readNewest(dao::Reader& reader, const EventSubject& subject) {
+  ASSIGN_OR_RETURN(std::vector<RunRecord> newest,
+                   reader.runsPlanned(subject.source, subject.range.from, subject.range.before, 1));
+  if (newest.empty() || !saysNothing(newest.front())) return newest;
+  ASSIGN_OR_RETURN(std::vector<RunRecord> runs, readAll(reader, subject));
+  const auto last = std::find_if_not(runs.rbegin(), runs.rend(), saysNothing);
+  if (last != runs.rend()) newest.front() = std::move(*last);
+  return newest;
+}
+
 Result<EventAnswer> lookUpEnd(dao::Reader& reader, const EventQuestion& question) {
   const EventSubject& subject = question.subject;
   std::optional<std::vector<WallTime>> expected;
@@ -53,8 +89,7 @@ Result<EventAnswer> lookUpEnd(dao::Reader& reader, const EventQuestion& question
   }
   // Of several runs of one plan time the newest counts; it comes last.
   ASSIGN_OR_RETURN(const std::vector<RunRecord> runs,
-                   reader.runsPlanned(subject.source, subject.range.from, subject.range.before,
-                                      subject.all ? kWindowRowsMax : 1));
+                   subject.all ? readAll(reader, subject) : readNewest(reader, subject));
   if (runs.empty() && !question.flow_exists) {
     return EventAnswer{false, "there is no flow of that name", {}};
   }

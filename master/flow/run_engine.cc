@@ -140,6 +140,7 @@ RunRecord RunEngine::add(Operation& operation, const RunStart& what) {
   RunRecord row = record;
   operation.touchRun(id);
   operation.changes.new_runs.push_back(record);
+  events_.onRunMoved(operation, record);
   refill(run_ids_);
   LiveRun& live = flows_.runs.emplace(id, std::move(run)).first->second;
   armDeadline(live);  // Also while it waits.
@@ -182,6 +183,7 @@ void RunEngine::begin(Operation& operation, LiveRun& run) {
     state.started_at = std::max(context_.clock.wallNow(), run.record.created_at);
   }
   operation.store(state, run.record.flow);
+  events_.onRunMoved(operation, run.record);
   armTimers(run);
   logInfo("run_begun", field("run", state.id), field("flow", run.record.flow),
           field("tasks", run.version->spec.tasks.size()), field("epoch", context_.epoch()));

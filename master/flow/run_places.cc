@@ -165,6 +165,7 @@ void RunEngine::waitAgain(Operation& operation, LiveRun& run) {
   state.started_at = {};  // Its time limit begins again.
   operation.store(state, run.record.flow);
   armDeadline(run);
+  events_.onRunMoved(operation, run.record);
   // While a backfill is under way, one of its runs is a part of it, also the second time.
   const auto backfill = flows_.backfills.find(run.record.backfill);
   if (run.record.backfill != 0 && backfill != flows_.backfills.end()) {
