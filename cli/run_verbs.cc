@@ -50,6 +50,7 @@ Facts runFacts(const Json& run, WallTime now) {
       {"reason", memberText(run, "reason")},
       {"", memberText(run, "reason_text")},
       {"trigger", memberText(run, "trigger")},
+      {"begun by", memberText(run, "begun_by")},
       {"by", memberText(run, "principal")},
       {"priority", memberText(run, "priority")},
       {"params", memberText(run, "params")},

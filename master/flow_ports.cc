@@ -219,6 +219,7 @@ Result<api::RunView> FlowPorts::run(RunId id) {
   ASSIGN_OR_RETURN(RunRecord record, runRow(id));
   api::RunView view{std::move(record), {}};
   explainWaiting(*term, {&view});
+  ASSIGN_OR_RETURN(view.begun_by, begunBy(view.record));
   return view;
 }
 

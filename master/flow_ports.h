@@ -57,6 +57,8 @@ class FlowPorts final : public api::FlowPort, public api::RunPort, public api::E
   // Why live runs wait, put into the views.
   void explainWaiting(ActiveTerm& term, std::vector<api::RunView*> views) const;
   Result<RunRecord> runRow(RunId id);
+  // The event that began the run, in words; empty: none did.
+  Result<std::string> begunBy(const RunRecord& run);
   CauseSource causes(const std::shared_ptr<ActiveTerm>& term);
 
   Clock& clock_;

@@ -1,4 +1,6 @@
 // Why a run or a task is as it is.
+#include <charconv>
+
 #include "master/cause_chain.h"
 #include "master/flow_ports.h"
 
@@ -16,6 +18,39 @@ CauseSource FlowPorts::causes(const std::shared_ptr<ActiveTerm>& term) {
               }};
 }
 
+Result<std::string> FlowPorts::begunBy(const RunRecord& run) {
+  if (run.trigger != RunTrigger::Event) return std::string();
+  // "event:ID", "run:ID:RERUNS", "task:ID:ATTEMPT:RERUNS": see EventDesk. What is not kept any more
+  // is named by its number.
+  std::string_view rest = run.trigger_key;
+  const size_t colon = rest.find(':');
+  if (colon == rest.npos) return std::string();
+  const std::string_view kind = rest.substr(0, colon);
+  rest.remove_prefix(colon + 1);
+  uint64_t id = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), id);
+  if (id == 0) return std::string();
+  if (kind == "event") {
+    ASSIGN_OR_RETURN(const auto found, readers_.with([&](dao::Reader& reader) {
+      return reader.events({}, id + 1, 1);
+    }));
+    if (found.items.empty() || found.items.front().id != id) return fmt::format("event {}", id);
+    const EventRecord& event = found.items.front();
+    return fmt::format("event {} {}, key \"{}\"", id, event.name, event.key);
+  }
+  if (kind == "task") {
+    ASSIGN_OR_RETURN(const auto task,
+                     readers_.with([&](dao::Reader& reader) { return reader.task(id); }));
+    if (!task) return fmt::format("the end of task {}", id);
+    return fmt::format("the end of task {} (id {}) of run {} of {}", task->name, id, task->run_id,
+                       task->flow);
+  }
+  ASSIGN_OR_RETURN(const auto source,
+                   readers_.with([&](dao::Reader& reader) { return reader.run(id); }));
+  return source ? fmt::format("the end of run {} of {}", id, source->flow)
+                : fmt::format("the end of run {}", id);
+}
+
 Result<api::Explanation> FlowPorts::explainRun(RunId id) {
   ASSIGN_OR_RETURN(const auto term, master_.activeTerm());
   ASSIGN_OR_RETURN(const api::RunView view, run(id));
@@ -25,7 +60,8 @@ Result<api::Explanation> FlowPorts::explainRun(RunId id) {
   out.status = toString(state.status);
   out.reasons.push_back(fmt::format(
       "run {} of {} (version {}) for {}, begun by {}{}", state.id, record.flow, record.version,
-      formatRfc3339(record.plan_time), toString(record.trigger),
+      formatRfc3339(record.plan_time),
+      view.begun_by.empty() ? toString(record.trigger) : view.begun_by,
       record.principal.empty() ? "" : fmt::format(", asked for by {}", record.principal)));
   // The planner asks in nobody's name.
   if (record.compensates) {

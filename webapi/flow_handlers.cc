@@ -167,7 +167,7 @@ void FlowHandlers::trigger(const Call& call) {
   if (!trigger.ok()) return call.fail(trigger.error());
   trigger->flow = std::move(*name);
   flows_.trigger(std::move(*trigger),
-                 [call](Result<master::api::MadeRun> run) { replyNewRun(call, std::move(run)); });
+                 [call](const Result<master::api::MadeRun>& run) { replyNewRun(call, run); });
 }
 
 void FlowHandlers::backfill(const Call& call) {

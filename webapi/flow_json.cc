@@ -123,6 +123,10 @@ Result<Json> runToJson(const master::api::RunView& view, bool whole) {
                {"started_at", timeToJson(state.started_at)},
                {"finished_at", timeToJson(state.finished_at)}};
   if (!whole) return json;
+  // Answers to orders do not look it up, and say nothing in place of null.
+  if (record.trigger != RunTrigger::Event || !view.begun_by.empty()) {
+    json["begun_by"] = textOrNull(view.begun_by);
+  }
   ASSIGN_OR_RETURN(json["params"], objectOfRow("parameters of run", state.id, record.params));
   ASSIGN_OR_RETURN(json["project_params"],
                    objectOfRow("parameters of run", state.id, record.project_params));

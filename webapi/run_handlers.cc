@@ -31,10 +31,10 @@ void replyExplanation(const Call& call, const Result<Explanation>& explanation) 
 
 }  // namespace
 
-void replyNewRun(const Call& call, Result<MadeRun> made) {
+void replyNewRun(const Call& call, const Result<MadeRun>& made) {
   if (!made.ok()) return call.fail(made.error());
   const RunId id = made->run.state.id;
-  const auto json = runToJson({.record = std::move(made->run), .waiting_text = {}}, true);
+  const auto json = runToJson({.record = made->run, .waiting_text = {}}, true);
   if (!json.ok()) return call.fail(json.error());
   net::HttpResponse response = net::HttpResponse::json(201, dumpJson(*json));
   response.headers.add("Location", fmt::format("/api/v1/runs/{}", id));
@@ -128,7 +128,7 @@ void RunHandlers::runMissed(const Call& call) {
   auto missed = readMissedRun(call);
   if (!missed.ok()) return call.fail(missed.error());
   runs_.runMissed(std::move(missed->flow), missed->plan_time, std::move(missed->request),
-                  [call](Result<MadeRun> run) { replyNewRun(call, std::move(run)); });
+                  [call](const Result<MadeRun>& run) { replyNewRun(call, run); });
 }
 
 }  // namespace baton::webapi

@@ -27,6 +27,6 @@ class RunHandlers {
 };
 
 // Answers with a run that was made just now: 201 and where it is; or the error.
-void replyNewRun(const Call& call, Result<master::api::MadeRun> made);
+void replyNewRun(const Call& call, const Result<master::api::MadeRun>& made);
 
 }  // namespace baton::webapi

@@ -220,7 +220,8 @@ class ParamPort {
 // A run as read, and why it or its nodes wait.
 struct RunView {
   RunRecord record;
-  std::string waiting_text;  // While WAITING or PAUSED: for what.
+  std::string waiting_text;   // While WAITING or PAUSED: for what.
+  std::string begun_by = {};  // The event that began it, of one run that is asked for.
 };
 
 // A node of a run.

@@ -25,6 +25,28 @@ TEST_F(FlowPortsTest, AnExplanationSaysWhoEndedATask) {
             fmt::format("task a (id {}) is TERMINATED: stopped by ann", task));
 }
 
+TEST_F(FlowPortsTest, ARunNamesTheEventThatBeganIt) {
+  apply("{flow: src, tasks: {a: {noop: true}}}", false);
+  apply("{flow: dst, trigger: {event: {flow: src}}, tasks: {a: {command: [x]}}}", true);
+  apply("{flow: part, trigger: {event: {flow: src, task: a}}, tasks: {a: {command: [x]}}}", true);
+  const RunId source = trigger("src").state.id;
+  const auto of = [&](const std::string& flow) {
+    master::api::RunListQuery query;
+    query.flow = flow;
+    const auto runs = flows_.runs(query);
+    EXPECT_TRUE(runs.ok() && runs->items.size() == 1);
+    const RunId id = runs->items.front().record.state.id;
+    const auto explained = flows_.explainRun(id);
+    EXPECT_TRUE(explained.ok());
+    const std::string by = flows_.run(id)->begun_by;
+    EXPECT_NE(explained->reasons.front().find("begun by " + by), std::string::npos);
+    return by;
+  };
+  EXPECT_EQ(of("dst"), fmt::format("the end of run {} of src", source));
+  EXPECT_NE(of("part").find(fmt::format(" of run {} of src", source)), std::string::npos);
+  EXPECT_EQ(flows_.run(source)->begun_by, "");
+}
+
 TEST_F(FlowPortsTest, AnExplanationGoesToWhereTheWaitingBegins) {
   apply("{flow: c, tasks: {a: {command: [x], labels: {gpu: big}}}}", false);
   apply("{flow: p, tasks: {s: {flow: c}, z: {command: [x], needs: [s]}}}", false);
