@@ -33,12 +33,15 @@ std::string eventOf(TaskStatus outcome) {
   }
 }
 
+// What does not apply is null, as everywhere in the API.
+Json textOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 std::string payloadOf(const LiveTask& task, const std::string& event) {
   Json json = {{"task_id", std::to_string(task.state.id)},
                {"attempt", task.state.attempt},
                {"event", event},
-               {"reason", toString(task.state.reason)},
-               {"reason_text", task.state.reason_text},
+               {"reason", textOrNull(toString(task.state.reason))},
+               {"reason_text", textOrNull(task.state.reason_text)},
                {"runner_id", task.state.runner_id},
                {"created_at", formatRfc3339(task.created_at)}};
   if (task.state.return_code) json["return_code"] = *task.state.return_code;
@@ -78,8 +81,8 @@ std::string payloadOfRun(const RunRecord& run, const std::string& event) {
                {"plan_time", formatRfc3339(run.plan_time)},
                {"event", event},
                {"status", toString(run.state.status)},
-               {"reason", toString(run.state.reason)},
-               {"reason_text", run.state.reason_text},
+               {"reason", textOrNull(toString(run.state.reason))},
+               {"reason_text", textOrNull(run.state.reason_text)},
                {"late", run.state.late},
                {"created_at", formatRfc3339(run.created_at)},
                {"finished_at", formatRfc3339(run.state.finished_at)}};
