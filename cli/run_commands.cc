@@ -170,9 +170,8 @@ void addRunCommands(CLI::App& app, CommandTree& tree) {
   addTaskAction(*run, tree, "skip", "A run that waits will not run; or one waiting task of a run",
                 false, "skip 12 --task check");
   addTaskAction(*run, tree, "force-success",
-                "Declare a failed task finished; the run goes on behind it. It writes no outputs "
-                "by that: what needs one of them fails",
-                true, "force-success 12 --task load");
+                "Declare a failed task finished, without outputs; the run goes on behind it", true,
+                "force-success 12 --task load");
   addRunPriority(*run, tree);
 }
 

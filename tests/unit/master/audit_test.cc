@@ -185,6 +185,7 @@ TEST_F(AuditTest, ABackfillAMissedInstantAndAnEventLeaveARow) {
   missed.flow = "F";
   missed.plan_time = instant("2026-02-01T00:00:00Z");
   missed.reason = "too_old";
+  missed.recorded_at = clock_.wallNow();
   database_.direct().missed[{missed.plan_time, "f"}] = missed;
   const auto runMissed = [&] {
     return ask<master::api::MadeRun>(

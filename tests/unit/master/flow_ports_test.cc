@@ -157,6 +157,7 @@ TEST_F(FlowPortsTest, AnInstantThatWasNotRunIsExplained) {
   missed.plan_time = *parseRfc3339("2020-01-01T02:00:00Z");
   missed.recorded_at = missed.plan_time + Seconds(7200);
   missed.reason = "over_max";
+  database_.direct().flows.at("f").created_at = missed.plan_time;
   database_.direct().missed[{missed.plan_time, "f"}] = missed;
   auto said = flows_.explainMissed("F", missed.plan_time);
   ASSERT_TRUE(said.ok()) << said.status().text();
