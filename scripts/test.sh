@@ -100,7 +100,7 @@ else
   fi
   check "asan build" scripts/build.sh asan --tests --target sanitized_tests
   # The usual counts ran above; what the sanitizers see, they see in a part of them.
-  BATON_SIM_RUNS=1500 check "tests under asan and ubsan" run_ctest asan -L 'unit|simulation|sanitized'
+  BATON_SIM_RUNS=800 check "tests under asan and ubsan" run_ctest asan -L 'unit|simulation|sanitized'
   if [ -n "$tsan" ]; then
     check "tsan build" scripts/build.sh tsan --tests --target sanitized_tests
     # A simulation has one thread; a tenth of the runs shows that much.
