@@ -101,12 +101,12 @@ void CauseChain::say(std::string line) {
 
 // In breadth, so that what is near comes first. A task with a cause in its own run is on the way;
 // one without is where this run's part of the way ends.
-void CauseChain::follow(const std::vector<api::NodeView>& nodes, std::vector<size_t> from) {
+void CauseChain::follow(const std::vector<api::NodeView>& nodes, size_t start) {
   std::unordered_map<std::string_view, size_t> at;
   for (size_t i = 0; i < nodes.size(); ++i) at.emplace(nodes[i].task.record.name, i);
   std::vector<bool> seen(nodes.size(), false);
-  for (const size_t start : from) seen[start] = true;
-  const size_t starts = from.size();
+  seen[start] = true;
+  std::vector<size_t> from{start};
   std::vector<size_t> links;
   std::vector<size_t> ends;
   for (size_t next = 0; next < from.size(); ++next) {
@@ -121,17 +121,13 @@ void CauseChain::follow(const std::vector<api::NodeView>& nodes, std::vector<siz
       seen[upstream->second] = true;
       from.push_back(upstream->second);
     }
-    if (next >= starts || !has_cause) (has_cause ? links : ends).push_back(from[next]);
+    if (next > 0 || !has_cause) (has_cause ? links : ends).push_back(from[next]);
   }
-  const auto isStart = [&](size_t node) {
-    return std::find(from.begin(), from.begin() + static_cast<ptrdiff_t>(starts), node) !=
-           from.begin() + static_cast<ptrdiff_t>(starts);
-  };
   for (size_t i = 0; i < links.size() && i < kLinksShown; ++i) say(nodeLine(nodes[links[i]]));
   if (links.size() > kLinksShown) say(fmt::format("and {} more", links.size() - kLinksShown));
   for (size_t i = 0; i < ends.size() && i < kEndsShown; ++i) {
     const api::NodeView& node = nodes[ends[i]];
-    if (!isStart(ends[i])) say(nodeLine(node));
+    if (ends[i] != start) say(nodeLine(node));
     run(subRunOf(node));
   }
   if (ends.size() > kEndsShown) say(fmt::format("and {} more", ends.size() - kEndsShown));
@@ -176,7 +172,7 @@ void CauseChain::behindTask(RunId run_id, const std::string& name) {
   const auto nodes = source_.nodes(run_id);
   if (!nodes.ok()) return;
   for (size_t i = 0; i < nodes->size(); ++i) {
-    if ((*nodes)[i].task.record.name == name) return follow(*nodes, {i});
+    if ((*nodes)[i].task.record.name == name) return follow(*nodes, i);
   }
 }
 

@@ -42,7 +42,7 @@ class CauseChain {
   std::vector<std::string> takeLines() { return std::move(lines_); }
 
  private:
-  void follow(const std::vector<api::NodeView>& nodes, std::vector<size_t> from);
+  void follow(const std::vector<api::NodeView>& nodes, size_t start);
   void unfinished(const std::vector<api::NodeView>& nodes);
   void say(std::string line);
   bool full() const;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <yaml-cpp/mark.h>
-
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -35,10 +33,15 @@ class SourceLines {
     return text_.substr(begin, end - begin);
   }
 
-  YamlMark markOf(const YAML::Mark& at) {
-    if (at.is_null() || at.line < 0 || at.line >= count()) return {};
-    const auto column = std::min(static_cast<size_t>(at.column), line(at.line).size());
-    return markAt(at.line, column);
+  // A place as the parser tells it: line and byte in it, from 0; negative: it knows none.
+  struct Place {
+    int line = -1;
+    int byte = -1;
+  };
+
+  YamlMark markOf(Place at) {
+    if (at.line < 0 || at.line >= count()) return {};
+    return markAt(at.line, std::min(static_cast<size_t>(at.byte), line(at.line).size()));
   }
 
   YamlMark markOf(size_t byte) {
@@ -48,9 +51,9 @@ class SourceLines {
   }
 
   // The text from there on; empty if nobody knows where that is.
-  std::string_view from(const YAML::Mark& at) const {
-    if (at.is_null() || at.line < 0 || at.line >= count()) return {};
-    const size_t begin = starts_[static_cast<size_t>(at.line)] + static_cast<size_t>(at.column);
+  std::string_view from(Place at) const {
+    if (at.line < 0 || at.line >= count()) return {};
+    const size_t begin = starts_[static_cast<size_t>(at.line)] + static_cast<size_t>(at.byte);
     return text_.substr(std::min(begin, text_.size()));
   }
 

@@ -25,6 +25,8 @@ constexpr size_t kDoubledKeysMax = 100;  // Told; then the reading ends.
 
 std::string shownKey(std::string_view key) { return truncateUtf8(key, 80); }
 
+SourceLines::Place placeOf(const YAML::Mark& mark) { return {mark.line, mark.column}; }
+
 // The parser makes single bytes, which are no UTF-8, of "\N" and "\_". As the source is UTF-8 a
 // byte of these that begins no character comes from nowhere else.
 std::string mendEscapes(const std::string& value) {
@@ -150,7 +152,7 @@ class TreeBuilder final : public YAML::EventHandler {
   };
 
   [[noreturn]] void stop(const YAML::Mark& mark, std::string message) {
-    issues_.push_back({lines_.markOf(mark), path(), std::move(message)});
+    issues_.push_back({lines_.markOf(placeOf(mark)), path(), std::move(message)});
     throw StopReading();
   }
   [[noreturn]] void stopTooDeep(const YAML::Mark& mark) {
@@ -170,7 +172,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   // What a text in quotes or a block stands for, where the parser is wrong.
   std::string textOf(const YAML::Mark& mark, const std::string& value) {
-    const std::string_view source = lines_.from(mark);
+    const std::string_view source = lines_.from(placeOf(mark));
     if (source.starts_with('>')) return foldedText(mark, source, value);
     if (!source.starts_with('"') && !source.starts_with('\'')) return value;
     const auto quoted = findQuotedText(source);
@@ -205,7 +207,7 @@ class TreeBuilder final : public YAML::EventHandler {
     count(mark, 1, 0);
     YamlNode node;
     node.kind = kind;
-    node.mark = lines_.markOf(mark);
+    node.mark = lines_.markOf(placeOf(mark));
     return node;
   }
 
@@ -233,7 +235,7 @@ class TreeBuilder final : public YAML::EventHandler {
     Frame& frame = frames_.back();
     frame.has_key = true;
     frame.key = key;
-    frame.key_mark = lines_.markOf(mark);
+    frame.key_mark = lines_.markOf(placeOf(mark));
     count(mark, 0, key.size());
     if (key == "<<" && !quoted) stop(mark, "merge keys (\"<<\") are not accepted; write it out");
     const auto [it, first] = frame.lines_of_keys.emplace(key, frame.key_mark.line);
@@ -402,7 +404,7 @@ std::optional<YamlNode> readYaml(std::string_view text, const YamlLimits& limits
     return std::nullopt;
   } catch (const YAML::Exception& e) {
     const bool tab = !e.mark.is_null() && lines.hasTabInFront(e.mark.line);
-    issues.push_back({lines.markOf(e.mark), "",
+    issues.push_back({lines.markOf(placeOf(e.mark)), "",
                       fmt::format("is not YAML: {}{}", e.msg,
                                   tab ? " (the line begins with a tab; indent with blanks)" : "")});
     return std::nullopt;

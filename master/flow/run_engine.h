@@ -93,8 +93,10 @@ class RunEngine final : public RunListener {
   // A failed task counts as a success; what was skipped behind it runs. As rerun().
   Status forceSuccess(Operation& operation, LiveRun& run, NodeIndex node,
                       const std::map<NodeIndex, TaskRecord>& ended, BootTime read_at);
-  // An ended run, as read with all its tasks, comes back into the live state; changes nothing
-  // durable. drop() takes it out again if nothing came of it. Errors: Corrupt, Busy (it is live).
+  // Whether the rows show the last end of a run. Errors: Busy (it is live, or has ended since).
+  Status checkEnded(const RunRows& rows) const;
+  // An ended run (see checkEnded), as read with all its tasks, comes back into the live state;
+  // changes nothing durable. drop() takes it out again if nothing came of it. Errors: Corrupt.
   Result<LiveRun*> revive(const RunRecord& record, std::shared_ptr<const FlowVersion> version,
                           const std::vector<TaskRecord>& tasks);
   void drop(RunId id);

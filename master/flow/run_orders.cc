@@ -194,12 +194,7 @@ Audit RunOrders::auditOf(const Asked& asked) const {
 
 Result<LiveRun*> RunOrders::find(const api::RunOrder& order, const RunRows& rows, bool& revived) {
   if (LiveRun* live = flows_.findRun(order.id)) return live;
-  const auto& ends = context_.live.recently_ended_runs;
-  const auto end = ends.find(order.id);
-  const bool stale = end != ends.end() && end->second.mayBeMissingIn(rows.read_at);
-  if (stale || !isTerminal(rows.run.state.status)) {
-    return Error::make(ErrorCode::Busy, "run {} changed while it was read", order.id);
-  }
+  RETURN_IF_ERROR(runs_.checkEnded(rows));
   if (!revives(order)) {
     return Error::conflict("run {} of {} is {} and can't be changed any more", order.id,
                            rows.run.flow, toString(rows.run.state.status));

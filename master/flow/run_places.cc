@@ -184,19 +184,16 @@ void RunEngine::onDefined(Operation& operation, const std::string& flow_key) {
 void RunEngine::fillPlaces(Operation& operation, const std::string& flow_key) {
   LiveFlow* flow = flows_.findFlow(flow_key);
   while (flow != nullptr && !flow->waiting.empty()) {
-    auto first = flow->waiting.begin();
     // Only where a run waits for its own flow does one further back find a place that is none for
     // those before it.
-    const bool whole = flow->running.size() >= placesOf(*flow);
-    const bool beside =
-        whole && std::any_of(flow->running.begin(), flow->running.end(),
-                             [this](RunId id) { return onlyWaitsForItsFlow(flows_.runs.at(id)); });
-    if (whole && !beside) return;
-    while (beside && first != flow->waiting.end() &&
-           !hasPlaceFor(*flow, flows_.runs.at(first->second))) {
-      ++first;
-    }
-    if (first == flow->waiting.end()) return;
+    const bool beside = std::any_of(flow->running.begin(), flow->running.end(), [this](RunId id) {
+      return onlyWaitsForItsFlow(flows_.runs.at(id));
+    });
+    const auto last = beside ? flow->waiting.end() : std::next(flow->waiting.begin());
+    const auto first = std::find_if(flow->waiting.begin(), last, [&](const auto& one) {
+      return hasPlaceFor(*flow, flows_.runs.at(one.second));
+    });
+    if (first == last) return;
     LiveRun& run = *flows_.findRun(first->second);
     flow->waiting.erase(first);
     carryOn(operation, run);

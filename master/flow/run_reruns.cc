@@ -220,12 +220,18 @@ RunEffects RunEngine::recount(Operation& operation, LiveRun& run, const std::vec
   return run.progress->rerun(all);
 }
 
+Status RunEngine::checkEnded(const RunRows& rows) const {
+  const RunState& state = rows.run.state;
+  const auto& ends = context_.live.recently_ended_runs;
+  const auto end = ends.find(state.id);
+  const bool stale = end != ends.end() && end->second.mayBeMissingIn(rows.read_at);
+  if (!stale && isTerminal(state.status) && !flows_.runs.contains(state.id)) return {};
+  return Error::make(ErrorCode::Busy, "run {} changed while it was read", state.id);
+}
+
 Result<LiveRun*> RunEngine::revive(const RunRecord& record,
                                    std::shared_ptr<const FlowVersion> version,
                                    const std::vector<TaskRecord>& tasks) {
-  if (flows_.findRun(record.state.id) != nullptr) {
-    return Error::make(ErrorCode::Busy, "run {} changed while it was read", record.state.id);
-  }
   // Its parent heard of its end, and hears no more of it.
   RETURN_IF_ERROR(adopt(record, std::move(version)));
   LiveRun& run = *flows_.findRun(record.state.id);

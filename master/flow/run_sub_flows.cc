@@ -137,12 +137,7 @@ Status RunEngine::goOnIn(Operation& operation, LiveRun& run, LiveTask& task, con
     flows_.sub_runs[task.state.id] = id;
     return {};
   }
-  const auto& ends = context_.live.recently_ended_runs;
-  const auto end = ends.find(id);
-  const bool stale = end != ends.end() && end->second.mayBeMissingIn(rows.read_at);
-  if (stale || !isTerminal(record.state.status)) {
-    return Error::make(ErrorCode::Busy, "run {} changed while it was read", id);
-  }
+  RETURN_IF_ERROR(checkEnded(rows));
   if (record.state.status == RunStatus::Finished) {  // Somebody has mended it.
     tasks_.done(operation, task, FailureReason::None, {});
     return {};
